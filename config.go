@@ -1,0 +1,225 @@
+package weir
+
+import (
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Setting describes a configuration key of a session (SET 'key' = 'value').
+type Setting struct {
+	Key     string
+	Default string
+	Type    string // duration, integer, size, boolean, string, or values joined by |
+	Doc     string
+	// Ignored keys are Flink's: accepted, so that scripts stay portable, without an effect here.
+	Ignored bool
+}
+
+// settings lists all keys that mean something here, and the keys of Flink that are often set in scripts and mean nothing here.
+var settings = []Setting{
+	{Key: "parallelism.default", Default: "1", Type: "integer", Doc: "number of partitions of keyed operators"},
+	{Key: "table.local-time-zone", Default: "UTC", Type: "string", Doc: "session time zone, for TIMESTAMP_LTZ"},
+	{Key: "table.exec.source.idle-timeout", Default: "0 ms", Type: "duration", Doc: "a split without rows for so long is idle; 0 is never"},
+	{Key: "table.dml-sync", Default: "false", Type: "boolean", Doc: "whether an unbounded INSERT is waited for; bounded ones always are"},
+	{Key: "table.exec.sink.not-null-enforcer", Default: "ERROR", Type: "ERROR|DROP", Doc: "what happens to a NULL for a NOT NULL column of a sink"},
+	{Key: "pipeline.auto-watermark-interval", Default: "200 ms", Type: "duration", Doc: "how often on-periodic watermarks are emitted; 0 means on-event"},
+	{Key: "pipeline.name", Default: "", Type: "string", Doc: "name of the job that the next INSERT starts"},
+	{Key: "execution.runtime-mode", Default: "streaming", Type: "streaming|batch", Doc: "batch: bounded queries give their final rows once"},
+	{Key: "weir.threads", Default: "0", Type: "integer", Doc: "workers of a source; 0 is one for each core"},
+	{Key: "weir.batch-size", Default: "8192", Type: "integer", Doc: "most rows of a batch"},
+	{Key: "weir.memory.limit", Default: "", Type: "size", Doc: "what a query may hold; default: half of the machine's memory"},
+	{Key: "weir.input-order", Default: "time", Type: "time|split|arrival", Doc: "the order in which rows of several bounded splits are taken"},
+	{Key: "weir.scan.max-open-splits", Default: "64", Type: "integer", Doc: "most splits of a bounded scan that may be open at once"},
+	{Key: "weir.scan.block-size", Default: "1 mb", Type: "size", Doc: "about how much a source reads at once"},
+	{Key: "weir.infer.rows", Default: "1000", Type: "integer", Doc: "rows that are looked at to infer a schema"},
+	{Key: "weir.result-mode", Default: "changelog", Type: "changelog|table", Doc: "whether an updating query over bounded input shows its changes or its final table"},
+	{Key: "weir.optimizer", Default: "on", Type: "on|off", Doc: "off: only the rules that are part of a query's meaning"},
+	{Key: "weir.check-contracts", Default: "false", Type: "boolean", Doc: "put a checker between any two operators (for tests)"},
+}
+
+// ignored lists Flink's keys that are accepted without an effect; a trailing * stands for any rest.
+var ignored = []string{
+	"table.sql-dialect", "table.exec.mini-batch.*", "table.optimizer.*", "table.exec.sink.*", "table.exec.emit.*", "table.exec.state.ttl", "table.plan.*",
+	"table.catalog-store.*", "table.display.*", "table.exec.*", "table.dynamic-table-options.enabled", "table.*", "sql-client.*", "sql-gateway.*", "pipeline.*",
+	"execution.*", "state.*", "restart-strategy.*", "rest.*", "taskmanager.*", "jobmanager.*", "metrics.*", "cluster.*", "env.*", "security.*", "io.*",
+}
+
+// Settings lists the configuration keys, by name.
+func Settings() []Setting {
+	out := append([]Setting(nil), settings...)
+	sort.Slice(out, func(i, j int) bool { return out[i].Key < out[j].Key })
+	return out
+}
+
+func findSetting(key string) *Setting {
+	for i := range settings {
+		if settings[i].Key == key {
+			return &settings[i]
+		}
+	}
+	return nil
+}
+
+// isIgnored reports a key of Flink's that has no effect here.
+func isIgnored(key string) bool {
+	for _, p := range ignored {
+		if prefix, ok := strings.CutSuffix(p, "*"); ok && strings.HasPrefix(key, prefix) || p == key {
+			return true
+		}
+	}
+	return false
+}
+
+// checkSetting validates a key and its value.
+func checkSetting(key, value string) error {
+	s := findSetting(key)
+	if s == nil {
+		if strings.HasPrefix(key, "weir.") {
+			return newError("WEIR-3001", fmt.Sprintf("unknown configuration key '%s'", key), nearest(key, settingKeys()))
+		}
+		return nil // Flink accepts any key
+	}
+	if err := checkValue(s.Type, value); err != nil {
+		return newError("WEIR-3002", fmt.Sprintf("configuration key '%s': %v", key, err), "")
+	}
+	switch {
+	case key == "parallelism.default", key == "weir.batch-size", key == "weir.scan.max-open-splits", key == "weir.infer.rows":
+		if n, _ := strconv.Atoi(value); n < 1 {
+			return newError("WEIR-3002", fmt.Sprintf("configuration key '%s': must be at least 1, not %s", key, value), "")
+		}
+	case key == "weir.threads":
+		if n, _ := strconv.Atoi(value); n < 0 {
+			return newError("WEIR-3002", "configuration key 'weir.threads': must not be negative", "")
+		}
+	}
+	return nil
+}
+
+func settingKeys() []string {
+	keys := make([]string, len(settings))
+	for i := range settings {
+		keys[i] = settings[i].Key
+	}
+	return keys
+}
+
+func checkValue(kind, value string) error {
+	var err error
+	switch kind {
+	case "string":
+	case "integer":
+		_, err = strconv.Atoi(value)
+		if err != nil {
+			err = fmt.Errorf("%q is no whole number", value)
+		}
+	case "boolean":
+		if !strings.EqualFold(value, "true") && !strings.EqualFold(value, "false") {
+			err = fmt.Errorf("%q is neither true nor false", value)
+		}
+	case "duration":
+		_, err = ParseDuration(value)
+	case "size":
+		_, err = ParseSize(value)
+	default:
+		values := strings.Split(kind, "|")
+		for _, v := range values {
+			if strings.EqualFold(v, value) {
+				return nil
+			}
+		}
+		err = fmt.Errorf("%q is none of %s", value, strings.Join(values, ", "))
+	}
+	return err
+}
+
+var durationUnits = map[string]time.Duration{
+	"": time.Millisecond, "ms": time.Millisecond, "milli": time.Millisecond, "millis": time.Millisecond, "millisecond": time.Millisecond, "milliseconds": time.Millisecond,
+	"s": time.Second, "sec": time.Second, "secs": time.Second, "second": time.Second, "seconds": time.Second,
+	"m": time.Minute, "min": time.Minute, "minute": time.Minute, "minutes": time.Minute,
+	"h": time.Hour, "hour": time.Hour, "hours": time.Hour, "d": 24 * time.Hour, "day": 24 * time.Hour, "days": 24 * time.Hour,
+	"us": time.Microsecond, "µs": time.Microsecond, "micro": time.Microsecond, "micros": time.Microsecond, "microsecond": time.Microsecond, "microseconds": time.Microsecond,
+	"ns": 1, "nano": 1, "nanos": 1, "nanosecond": 1, "nanoseconds": 1,
+}
+
+// ParseDuration reads a duration in Flink's form: `10 s`, `200ms`, `1 min`, `1 d`; a bare number is milliseconds.
+func ParseDuration(s string) (time.Duration, error) {
+	n, unit, err := numberAndUnit(s)
+	if err != nil {
+		return 0, fmt.Errorf("%q is no duration such as 10 s, 200 ms or 1 min", s)
+	}
+	u, ok := durationUnits[strings.ToLower(unit)]
+	if !ok {
+		return 0, fmt.Errorf("%q is no unit of time (ms, s, min, h, d)", unit)
+	}
+	if n > 0 && int64(u) > (1<<63-1)/n {
+		return 0, fmt.Errorf("%q is too long", s)
+	}
+	return time.Duration(n) * u, nil
+}
+
+var sizeUnits = map[string]int64{
+	"": 1, "b": 1, "bytes": 1, "k": 1 << 10, "kb": 1 << 10, "kib": 1 << 10, "kibibytes": 1 << 10, "m": 1 << 20, "mb": 1 << 20, "mib": 1 << 20, "mebibytes": 1 << 20,
+	"g": 1 << 30, "gb": 1 << 30, "gib": 1 << 30, "gibibytes": 1 << 30, "t": 1 << 40, "tb": 1 << 40, "tib": 1 << 40,
+}
+
+// ParseSize reads a size in Flink's form: `128MB`, `1 gb`; units are powers of 1024, a bare number is bytes.
+func ParseSize(s string) (int64, error) {
+	n, unit, err := numberAndUnit(s)
+	if err != nil {
+		return 0, fmt.Errorf("%q is no size such as 64 mb or 1 gb", s)
+	}
+	u, ok := sizeUnits[strings.ToLower(unit)]
+	if !ok {
+		return 0, fmt.Errorf("%q is no unit of size (b, kb, mb, gb)", unit)
+	}
+	if n > 0 && u > (1<<63-1)/n {
+		return 0, fmt.Errorf("%q is too large", s)
+	}
+	return n * u, nil
+}
+
+func numberAndUnit(s string) (int64, string, error) {
+	s = strings.TrimSpace(s)
+	i := 0
+	for i < len(s) && s[i] >= '0' && s[i] <= '9' {
+		i++
+	}
+	n, err := strconv.ParseInt(s[:i], 10, 64)
+	return n, strings.TrimSpace(s[i:]), err
+}
+
+// nearest gives a hint with the nearest of names, or "".
+func nearest(word string, names []string) string {
+	best, at := len(word)/2+1, ""
+	for _, n := range names {
+		if d := editDistance(word, n); d < best {
+			best, at = d, n
+		}
+	}
+	if at == "" {
+		return ""
+	}
+	return fmt.Sprintf("did you mean '%s'?", at)
+}
+
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		prev := row[0]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			prev, row[j] = row[j], min(row[j]+1, row[j-1]+1, prev+cost)
+		}
+	}
+	return row[len(b)]
+}
