@@ -89,7 +89,9 @@ func (w Window) text(timeColumn string) string {
 	return b.String() + ")"
 }
 
-func (w Window) detail(in types.Schema) Detail { return Detail{"window", w.text(windowTimeName(w, in))} }
+func (w Window) detail(in types.Schema) Detail {
+	return Detail{"window", w.text(windowTimeName(w, in))}
+}
 
 func windowTimeName(w Window, in types.Schema) string {
 	if w.Attached {
