@@ -249,10 +249,19 @@ func appendYear(dst []byte, y int) []byte {
 	return appendPadded(dst, uint64(y), 4)
 }
 
-// AppendTime appends a TIME (milliseconds of the day) as hh:mm:ss with min(precision, 3) digits of the fraction.
+// AppendTime appends a TIME (milliseconds of the day) as hh:mm:ss, for a precision above 0 with min(precision, 3) digits of the fraction less the zeros at
+// their end, but for one: 12:34:56.0 (measured on Flink).
 func AppendTime(dst []byte, ms int32, precision int) []byte {
 	dst = appendClock(dst, int(ms)/1000)
-	return appendFraction(dst, int(ms)%1000*1_000_000, min(precision, 3))
+	if precision <= 0 {
+		return dst
+	}
+	digits := min(precision, 3)
+	cut := cutMillis(ms, digits) % 1000
+	for digits > 1 && cutMillis(cut, digits-1) == cut {
+		digits--
+	}
+	return appendFraction(dst, int(cut)*1_000_000, digits)
 }
 
 func appendClock(dst []byte, sec int) []byte {

@@ -87,8 +87,8 @@ func two(b []byte) int {
 	return int(hi)*10 + int(lo)
 }
 
-// ParseTime takes hh[:mm[:ss[.f]]], parts of one digit, white space around it; the fraction is cut to min(precision, 3) digits. A date, a zone and
-// 24:00:00 are errors.
+// ParseTime takes hh[:mm[:ss[.f]]], parts of one digit, white space around it; the fraction is rounded to milliseconds and cut to the
+// precision. A date, a zone and 24:00:00 are errors.
 func ParseTime(b []byte, precision int) (int32, error) {
 	all := b
 	b = trimSpace(b)
@@ -109,13 +109,15 @@ func ParseTime(b []byte, precision int) (int32, error) {
 			break
 		}
 		if rest[0] == '.' && n == 3 {
-			unit := 100
-			for _, c := range rest[1:] {
-				if c-'0' > 9 {
+			for i, c := range rest[1:] {
+				switch {
+				case c-'0' > 9:
 					return 0, valueError("TIME", all, "")
+				case i < 3:
+					ms += int(c-'0') * [3]int{100, 10, 1}[i]
+				case i == 3 && c >= '5':
+					ms++ // Flink rounds to milliseconds before it cuts to the precision
 				}
-				ms += int(c-'0') * unit
-				unit /= 10
 			}
 			break
 		}
@@ -127,7 +129,11 @@ func ParseTime(b []byte, precision int) (int32, error) {
 	if part[0] > 23 || part[1] > 59 || part[2] > 59 {
 		return 0, valueError("TIME", all, "no such time")
 	}
-	return cutMillis(int32(((part[0]*60+part[1])*60+part[2])*1000+ms), precision), nil
+	total := int32(((part[0]*60+part[1])*60+part[2])*1000 + ms)
+	if total >= int32(MillisPerDay) {
+		return 0, valueError("TIME", all, "rounds to 24:00:00")
+	}
+	return cutMillis(total, precision), nil
 }
 
 // cutMillis cuts the milliseconds of a time of day to a precision.
