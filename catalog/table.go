@@ -74,6 +74,8 @@ type Option struct{ Key, Value string }
 
 // Table is a table of the catalog. It is immutable once it is in the catalog; ALTER TABLE puts a changed copy in its place.
 type Table struct {
+	// ID tells tables apart that have or had the same name; ALTER TABLE keeps it. See NewID.
+	ID          int64
 	Path        Path
 	Temporary   bool
 	Columns     []Column
