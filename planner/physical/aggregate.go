@@ -1,68 +1,10 @@
 package physical
 
 import (
-	"strings"
-
 	"github.com/weir-sql/weir/parser/ast"
 	"github.com/weir-sql/weir/planner/logical"
 	"github.com/weir-sql/weir/types"
 )
-
-// Aggregate is a call of an aggregate function.
-type Aggregate struct {
-	Func string // canonical name in the catalog: COUNT, SUM, ...
-	// Args are columns of the input, of exactly the types that the function's signature asked for; none for COUNT(*).
-	Args []int
-	// Literals has the constant that an argument is, nil for one that is not (LISTAGG's separator); same length as Args.
-	Literals []*logical.Literal
-	Distinct bool
-	// Filter is a BOOLEAN column of the input: rows where it is not TRUE are left out; -1 for none.
-	Filter int
-	Type   types.Type
-	Name   string // of the output column
-	// OrderDependent: the result depends on the order of rows, so that it is computed in one phase, in row order.
-	OrderDependent bool
-	// IgnoreNulls and RespectNulls are the written null treatment.
-	IgnoreNulls, RespectNulls bool
-	Text                      string // as written, for run-time errors
-	Pos                       ast.Pos
-}
-
-func (a Aggregate) text(in types.Schema) string {
-	args := "*"
-	if len(a.Args) > 0 {
-		parts := make([]string, len(a.Args))
-		for i, c := range a.Args {
-			parts[i] = logical.QuoteName(in[c].Name)
-			if a.Literals != nil && a.Literals[i] != nil {
-				parts[i] = a.Literals[i].String()
-			}
-		}
-		args = strings.Join(parts, ", ")
-	}
-	if a.Distinct {
-		args = "DISTINCT " + args
-	}
-	s := a.Func + "(" + args + ")"
-	if a.Filter >= 0 {
-		s += " FILTER " + logical.QuoteName(in[a.Filter].Name)
-	}
-	return s + " AS " + logical.QuoteName(a.Name)
-}
-
-func aggregateList(in types.Schema, groupBy []int, as []Aggregate, ws []WindowColumn) string {
-	var out []string
-	for _, k := range groupBy {
-		out = append(out, logical.QuoteName(in[k].Name))
-	}
-	for _, a := range as {
-		out = append(out, a.text(in))
-	}
-	for _, w := range ws {
-		out = append(out, w.String())
-	}
-	return strings.Join(out, ", ")
-}
 
 // GroupAggregate is GROUP BY without a window: one row per key, updated with every row of the input (+I, then -U/+U when the result changes, -D when
 // the last row of a key was retracted). The output is the GroupBy columns, then the Aggregates. SELECT DISTINCT is one without Aggregates.
@@ -117,7 +59,7 @@ func (a *GroupAggregate) Details() []Detail {
 	if len(a.GroupBy) > 0 {
 		d = append(d, Detail{"groupBy", columnNames(is, a.GroupBy)})
 	}
-	d = append(d, Detail{"select", aggregateList(is, a.GroupBy, a.Aggregates, nil)})
+	d = append(d, Detail{"select", logical.AggregateList(is, a.GroupBy, a.Aggregates, nil)})
 	if a.Final {
 		d = append(d, Detail{"emit", "final"})
 	}

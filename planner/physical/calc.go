@@ -62,23 +62,12 @@ func (*Calc) Op() string { return "Calc" }
 func (c *Calc) Details() []Detail {
 	var d []Detail
 	if !c.Identity() {
-		d = append(d, Detail{"select", projectionList(c.Projections, c.schema)})
+		d = append(d, Detail{"select", logical.Projections(c.Projections, c.schema.Names())})
 	}
 	if c.Condition != nil {
 		d = append(d, Detail{"where", c.Condition.String()})
 	}
 	return d
-}
-
-func projectionList(es []logical.Expr, s types.Schema) string {
-	out := make([]string, len(es))
-	for i, e := range es {
-		out[i] = e.String()
-		if name := logical.QuoteName(s[i].Name); name != out[i] {
-			out[i] += " AS " + name
-		}
-	}
-	return strings.Join(out, ", ")
 }
 
 // Expand makes one row of each input row per element of Projects, in their order: grouping sets. Columns that are not in a set are NULL in its row;
@@ -158,7 +147,5 @@ func columnNames(s types.Schema, cols []int) string {
 	}
 	return strings.Join(out, ", ")
 }
-
-func micros(us int64) string { return strings.TrimPrefix(logical.FormatDuration(us), "INTERVAL ") }
 
 func count(n int64) string { return fmt.Sprint(n) }

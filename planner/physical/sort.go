@@ -2,34 +2,9 @@ package physical
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/weir-sql/weir/planner/logical"
-	"github.com/weir-sql/weir/types"
 )
-
-// SortKey is one column of an order.
-type SortKey struct {
-	Column     int
-	Desc       bool
-	NullsFirst bool // set out: the default (NULL is lowest) is already in here
-}
-
-func sortKeys(s types.Schema, keys []SortKey) string {
-	out := make([]string, len(keys))
-	for i, k := range keys {
-		out[i] = logical.QuoteName(s[k.Column].Name)
-		if k.Desc {
-			out[i] += " DESC"
-		} else {
-			out[i] += " ASC"
-		}
-		if k.NullsFirst == k.Desc { // not the default
-			out[i] += map[bool]string{true: " NULLS FIRST", false: " NULLS LAST"}[k.NullsFirst]
-		}
-	}
-	return strings.Join(out, ", ")
-}
 
 // Sort sorts the whole bounded, append-only input, stable: rows that compare equal keep their order.
 type Sort struct {
@@ -41,21 +16,11 @@ type Sort struct {
 func NewSort(in Node, keys []SortKey) *Sort {
 	s := &Sort{Keys: keys}
 	s.inputs = []Node{in}
-	s.schema = withoutAttr(in.Schema())
+	s.schema = logical.WithoutAttr(in.Schema())
 	s.props = *in.Props()
 	s.props.EventTime = -1
 	s.props.State = InputSized
 	return s
-}
-
-// withoutAttr drops time attributes: the watermark does not speak about rows that were held back.
-func withoutAttr(in types.Schema) types.Schema {
-	out := make(types.Schema, len(in))
-	for i, c := range in {
-		c.Type.Attr = types.NoTimeAttr
-		out[i] = c
-	}
-	return out
 }
 
 // Op implements Node.
@@ -63,7 +28,7 @@ func (*Sort) Op() string { return "Sort" }
 
 // Details implements Node.
 func (s *Sort) Details() []Detail {
-	return []Detail{{"orderBy", sortKeys(s.inputs[0].Schema(), s.Keys)}}
+	return []Detail{{"orderBy", logical.SortKeys(s.inputs[0].Schema(), s.Keys)}}
 }
 
 // Limit passes Count rows (-1: all) behind the first Offset ones, then asks for no more. Its input is append-only.
@@ -112,7 +77,7 @@ type TopN struct {
 func NewTopN(in Node, keys []SortKey, n, offset int64) *TopN {
 	t := &TopN{Keys: keys, Count: n, Offset: offset}
 	t.inputs = []Node{in}
-	t.schema = withoutAttr(in.Schema())
+	t.schema = logical.WithoutAttr(in.Schema())
 	t.props = *in.Props()
 	t.props.EventTime = -1
 	t.props.State = ConstantState
@@ -124,7 +89,7 @@ func (*TopN) Op() string { return "TopN" }
 
 // Details implements Node.
 func (t *TopN) Details() []Detail {
-	return limitDetails([]Detail{{"orderBy", sortKeys(t.inputs[0].Schema(), t.Keys)}}, t.Count, t.Offset)
+	return limitDetails([]Detail{{"orderBy", logical.SortKeys(t.inputs[0].Schema(), t.Keys)}}, t.Count, t.Offset)
 }
 
 // ExchangeKind is how rows are spread.

@@ -1,104 +1,36 @@
 package physical
 
 import (
-	"fmt"
-	"strings"
-
-	"github.com/weir-sql/weir/parser/ast"
 	"github.com/weir-sql/weir/planner/logical"
 	"github.com/weir-sql/weir/types"
 )
 
-// WindowKind is the kind of a window function.
-type WindowKind uint8
-
-// The window kinds.
-const (
-	Tumble WindowKind = iota
-	Hop
-	Cumulate
+// Aliases of the logical plan's descriptions.
+type (
+	// Window says which windows a row belongs to.
+	Window = logical.Window
+	// WindowKind is the kind of a window function.
+	WindowKind = logical.WindowKind
+	// WindowColumn is a property of the window in an aggregate's output.
+	WindowColumn = logical.WindowColumn
+	// Aggregate is a call of an aggregate function.
+	Aggregate = logical.AggregateCall
+	// SortKey is one column of an order.
+	SortKey = logical.SortKey
 )
 
-func (k WindowKind) String() string { return [...]string{"TUMBLE", "HOP", "CUMULATE"}[k] }
+// The window kinds and columns.
+const (
+	Tumble   = logical.Tumble
+	Hop      = logical.Hop
+	Cumulate = logical.Cumulate
 
-// Window says which windows a row belongs to. All lengths are in microseconds; Size is a multiple of Slide.
-type Window struct {
-	Kind WindowKind
-	Size int64 // TUMBLE's and HOP's size, CUMULATE's maximum size
-	// Slide is HOP's slide and CUMULATE's step; the size for TUMBLE.
-	Slide  int64
-	Offset int64 // shifts the grid; may be negative
-	// TimeColumn is the event time column of the input. It is TIMESTAMP or, when LTZ, TIMESTAMP_LTZ: the windows are then those of the wall clock in the
-	// session zone.
-	TimeColumn int
-	LTZ        bool
-	// Proctime: windows of processing time. TimeColumn is then a PROCTIME() column, whose values are ignored.
-	Proctime bool
-	// Unit is what window_time lies before window_end, and at which watermark (end - Unit) a window fires: 1000 for precision <= 3, 1 for 4 to 6.
-	Unit int64
-	// Precision is that of window_start, window_end (TIMESTAMP) and window_time (kind of the time column): 3, or that of the time column when it is greater.
-	Precision int
-	// Attached: the input already has its window in the columns StartColumn and EndColumn (TIMESTAMP(Precision)): each row belongs to that one window
-	// only. Kind, Size, Slide and Offset then tell where it came from, for EXPLAIN.
-	Attached               bool
-	StartColumn, EndColumn int
-	// Pos is the place of the window function in the text.
-	Pos ast.Pos
-}
+	WindowStart = logical.WindowStart
+	WindowEnd   = logical.WindowEnd
+	WindowTime  = logical.WindowTime
+)
 
-// StartType is the type of window_start and window_end.
-func (w Window) StartType() types.Type { return types.TimestampOf(w.Precision).NotNull() }
-
-// TimeType is the type of window_time: a time attribute of the kind of the time column.
-func (w Window) TimeType() types.Type {
-	t := types.TimestampOf(w.Precision)
-	if w.LTZ {
-		t = types.TimestampLTZOf(w.Precision)
-	}
-	if w.Proctime {
-		return t.NotNull().WithAttr(types.Proctime)
-	}
-	return t.NotNull().WithAttr(types.Rowtime)
-}
-
-// String prints the window as EXPLAIN shows it.
-func (w Window) String() string { return w.text("") }
-
-func (w Window) text(timeColumn string) string {
-	var b strings.Builder
-	if w.Attached {
-		b.WriteString("ATTACHED ")
-	}
-	b.WriteString(w.Kind.String() + "(")
-	if timeColumn != "" && !w.Attached {
-		fmt.Fprintf(&b, "time=%s, ", timeColumn)
-	}
-	switch w.Kind {
-	case Hop:
-		fmt.Fprintf(&b, "slide=%s, ", micros(w.Slide))
-	case Cumulate:
-		fmt.Fprintf(&b, "step=%s, ", micros(w.Slide))
-	}
-	fmt.Fprintf(&b, "size=%s", micros(w.Size))
-	if w.Offset != 0 {
-		fmt.Fprintf(&b, ", offset=%s", micros(w.Offset))
-	}
-	if w.Proctime {
-		b.WriteString(", processing time")
-	}
-	return b.String() + ")"
-}
-
-func (w Window) detail(in types.Schema) Detail {
-	return Detail{"window", w.text(windowTimeName(w, in))}
-}
-
-func windowTimeName(w Window, in types.Schema) string {
-	if w.Attached {
-		return ""
-	}
-	return logical.QuoteName(in[w.TimeColumn].Name)
-}
+func windowDetail(w Window, in types.Schema) Detail { return Detail{"window", w.TextOver(in)} }
 
 // WindowTableFunction adds the columns window_start, window_end and window_time behind the input's: one row per window that a row belongs to, HOP from
 // the latest start to the earliest, CUMULATE from the shortest window to the longest. It has no state and knows no late rows; a row without event
@@ -134,21 +66,7 @@ func (*WindowTableFunction) Op() string { return "WindowTableFunction" }
 
 // Details implements Node.
 func (f *WindowTableFunction) Details() []Detail {
-	return []Detail{f.Window.detail(f.inputs[0].Schema())}
-}
-
-// WindowColumn is a property of the window in an aggregate's output.
-type WindowColumn uint8
-
-// The window columns.
-const (
-	WindowStart WindowColumn = iota // first instant, wall clock
-	WindowEnd                       // first instant behind, wall clock
-	WindowTime                      // end - unit, of the time column's kind, a time attribute
-)
-
-func (c WindowColumn) String() string {
-	return [...]string{"window_start", "window_end", "window_time"}[c]
+	return []Detail{windowDetail(f.Window, f.inputs[0].Schema())}
 }
 
 // WindowGrouping is what all window aggregates have. The output is the GroupBy columns, then the Aggregates, then the WindowColumns.
@@ -197,7 +115,7 @@ func (g *WindowGrouping) details(in types.Schema) []Detail {
 	if len(g.GroupBy) > 0 {
 		d = append(d, Detail{"groupBy", columnNames(in, g.GroupBy)})
 	}
-	d = append(d, g.Window.detail(in), Detail{"select", aggregateList(in, g.GroupBy, g.Aggregates, g.WindowColumns)})
+	d = append(d, windowDetail(g.Window, in), Detail{"select", logical.AggregateList(in, g.GroupBy, g.Aggregates, g.WindowColumns)})
 	return d
 }
 

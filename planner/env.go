@@ -1,0 +1,38 @@
+// Package planner turns statements into plans: names and types are bound (bind), the plan is improved (rules) and made physical (physical). Statements
+// about the catalog are carried out.
+package planner
+
+import (
+	"github.com/weir-sql/weir/parser/ast"
+	"github.com/weir-sql/weir/planner/bind"
+	"github.com/weir-sql/weir/planner/logical"
+	"github.com/weir-sql/weir/planner/physical"
+)
+
+// Error is what a failing call of this package gives: it has the place in the text of the statement (or none), a code, a message and a hint.
+type Error = logical.Error
+
+// Env is what planning needs from outside.
+type Env = bind.Env
+
+// Rows is the answer of a statement that the planner carries out itself (SHOW, DESCRIBE, EXPLAIN).
+type Rows = bind.Rows
+
+// Result is what became of a statement.
+type Result struct {
+	// Plan is what is to run; nil for a statement that is done.
+	Plan *physical.Plan
+	// Query: the plan's only root is a *physical.Collect. Otherwise its roots are sinks.
+	Query bool
+	// Rows is the answer of SHOW, DESCRIBE and EXPLAIN.
+	Rows *Rows
+	// Dropped tables lost their name for good: whoever holds their rows (connector 'memory') may forget them.
+	Dropped []int64
+	// Warnings are for the user: state without bounds, a table without idle timeout, ...
+	Warnings []Warning
+	// Extensions are constructs beyond Flink SQL that only the binder can tell (GROUP BY alias). Those that the parser tells are in the statement.
+	Extensions []ast.Extension
+}
+
+// Warning is a note for the user that stops nothing.
+type Warning = bind.Warning
