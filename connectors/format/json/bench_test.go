@@ -1,0 +1,37 @@
+package json
+
+import (
+	"context"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/weir-sql/weir/connectors"
+	"github.com/weir-sql/weir/connectors/internal/biddata"
+)
+
+func BenchmarkDecode(b *testing.B) {
+	const rows = 4700 // about 1 MiB
+	data := biddata.Lines(rows, 1, true)
+	for _, bc := range []struct {
+		name   string
+		wanted []int
+	}{{"7columns", []int{0, 1, 2, 3, 4, 5, 6}}, {"3columns", []int{0, 2, 5}}} {
+		b.Run(bc.name, func(b *testing.B) {
+			d, err := Format{}.Decoder(connectors.FormatConfig{Columns: biddata.Schema(), Wanted: bc.wanted})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.SetBytes(int64(len(data)))
+			b.ReportAllocs()
+			for b.Loop() {
+				dec, err := d.Decode(context.Background(), data, connectors.RecordPosition{Line: 1}, memory.DefaultAllocator)
+				if err != nil || dec.Batch.Len() != rows {
+					b.Fatal(err, dec.Batch.Len())
+				}
+				dec.Batch.Release()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/rows, "ns/row")
+		})
+	}
+}
