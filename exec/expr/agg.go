@@ -119,7 +119,7 @@ func AggOrderDependent(s AggSpec) bool {
 	switch s.Name {
 	case "FIRST_VALUE", "LAST_VALUE", "LISTAGG", "ARRAY_AGG":
 		return true
-	case "SUM", "AVG", "VAR_POP", "VAR_SAMP", "VARIANCE", "STDDEV_POP", "STDDEV_SAMP":
+	case "SUM", "AVG", "VAR_POP", "VAR_SAMP", "STDDEV_POP", "STDDEV_SAMP":
 		return s.Args[0].IsApprox()
 	}
 	return false

@@ -12,7 +12,7 @@ import (
 )
 
 func init() {
-	defineAgg([]string{"VAR_POP", "VAR_SAMP", "VARIANCE", "STDDEV_POP", "STDDEV_SAMP"}, newVar)
+	defineAgg([]string{"VAR_POP", "VAR_SAMP", "STDDEV_POP", "STDDEV_SAMP"}, newVar)
 }
 
 // newVar: the result has the argument's own type, as AVG's (Flink): of integers it is computed in integers that truncate.
