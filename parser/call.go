@@ -1,0 +1,567 @@
+package parser
+
+import (
+	"strings"
+
+	"github.com/weir-sql/weir/parser/ast"
+	"github.com/weir-sql/weir/parser/internal/mysql"
+)
+
+// timeUnits are the units of EXTRACT, TIMESTAMPDIFF, FLOOR and the like.
+var timeUnits = wordSet(`YEAR QUARTER MONTH WEEK DAY HOUR MINUTE SECOND MILLISECOND MICROSECOND NANOSECOND EPOCH DOW ISODOW DOY ISOYEAR
+	DECADE CENTURY MILLENNIUM
+	SQL_TSI_YEAR SQL_TSI_QUARTER SQL_TSI_MONTH SQL_TSI_WEEK SQL_TSI_DAY SQL_TSI_HOUR SQL_TSI_MINUTE SQL_TSI_SECOND SQL_TSI_FRAC_SECOND`)
+
+// callParts says what the arguments of a rewritten call are, in this order.
+type callParts struct {
+	args, filter, within int
+	defaults             []*ast.JSONBehavior // of JSON's DEFAULT x, behind within
+	order                []ast.OrderItem     // of within: all but X
+}
+
+// call rewrites name(args) and what follows it, up to OVER. Everything that is
+// an expression becomes an argument of one generic call.
+func (p *parser) call(tableFunction bool) {
+	defer p.enter()()
+	src := p.i
+	at := len(p.out)
+	t := p.tok()
+	c := &ast.Call{}
+	if t.kind == tokIdent && reserved[t.up] {
+		p.i++
+		c.Name = ast.ObjectName{Span: p.spanFrom(src), Parts: []ast.Ident{identOf(t)}}
+	} else {
+		n := len(p.ext)
+		c.Name = p.objectName("a function")
+		p.ext = p.ext[:n] // names of functions may be reserved words
+	}
+	up := "" // the name of a built-in function
+	if len(c.Name.Parts) == 1 {
+		up = t.up
+	}
+	p.expectOp("(")
+	switch up {
+	case "CAST", "TRY_CAST":
+		p.cast(src, up)
+		return
+	case "EXTRACT":
+		p.extract(src)
+		return
+	case "TRIM":
+		p.trim(src)
+		return
+	case "DESCRIPTOR":
+		p.descriptor(src)
+		return
+	}
+	parts := &callParts{}
+	p.emitSlot(mysql.Fn(func(args []mysql.Arg) ast.Expr { return parts.fill(c, args) }), src)
+	p.emit("(", src)
+	first := true
+	comma := func() {
+		if !first {
+			p.emit(",", p.i-1)
+		}
+		first = false
+	}
+	p.arguments(c, parts, up, tableFunction, comma)
+	p.expectOp(")")
+	c.Span = p.spanFrom(src)
+
+	if p.is("WITHIN", "GROUP") {
+		p.i += 2
+		p.expectOp("(")
+		p.expect("ORDER", "BY")
+		for {
+			comma()
+			from := p.i
+			p.expr()
+			o := ast.OrderItem{}
+			o.Desc, o.Nulls = p.direction()
+			o.Span = p.spanFrom(from)
+			parts.order = append(parts.order, o)
+			parts.within++
+			if !p.acceptOp(",") {
+				break
+			}
+		}
+		p.expectOp(")")
+	}
+	if p.is("FILTER") && p.opAt(1, "(") {
+		p.i += 2
+		p.expect("WHERE")
+		comma()
+		p.expr()
+		parts.filter = 1
+		p.expectOp(")")
+	}
+	p.nullTreatment(c)
+	p.emit(")", p.i-1)
+	c.Span = p.spanFrom(src)
+	if p.is("OVER") {
+		p.over(c, at)
+	}
+}
+
+func (p *parser) nullTreatment(c *ast.Call) {
+	if w := p.tok().up; (w == "IGNORE" || w == "RESPECT") && p.peek(1).up == "NULLS" {
+		c.NullTreatment = w
+		p.i += 2
+	}
+}
+
+// fill puts the lowered arguments where they belong. They come in the order of
+// the text: arguments with JSON defaults among them, WITHIN GROUP, FILTER.
+func (q *callParts) fill(c *ast.Call, args []mysql.Arg) ast.Expr {
+	for _, a := range args[:q.args] {
+		c.Args = append(c.Args, a.X)
+	}
+	args = args[q.args:]
+	for i, d := range q.defaults {
+		d.Default = args[i].X
+	}
+	args = args[len(q.defaults):]
+	for i := range q.within {
+		o := q.order[i]
+		o.X = args[i].X
+		c.WithinGroup = append(c.WithinGroup, o)
+	}
+	if q.filter > 0 {
+		c.Filter = args[q.within].X
+	}
+	return c
+}
+
+func (p *parser) over(c *ast.Call, at int) {
+	src := p.i
+	p.i++
+	if p.isName(0) {
+		id := p.ident()
+		c.Over = &ast.Over{Span: p.spanFrom(src), Name: &id}
+		c.Stop = p.prev().end
+		return
+	}
+	if !p.op("(") {
+		p.want("'('")
+		p.unexpected("")
+	}
+	w := &mysql.Window{Over: &ast.Over{Spec: &ast.WindowSpec{}}}
+	p.insert(at, src, "MIN", "(", p.slot(w), "(")
+	p.emit(")", src)
+	p.emit(")", src)
+	p.emit("OVER", src)
+	p.windowSpec(w.Over.Spec)
+	w.Over.Span = p.spanFrom(src)
+	w.Stop = p.prev().end
+}
+
+// separators are the words that stand for commas in some calls, and the
+// argument (from 0) that each comes before.
+var separators = map[string]map[string]int{
+	"SUBSTRING": {"FROM": 1, "FOR": 2},
+	"OVERLAY":   {"PLACING": 1, "FROM": 2, "FOR": 3},
+	"POSITION":  {"IN": 1, "FROM": 2},
+	"CEIL":      {"TO": 1}, "CEILING": {"TO": 1}, "FLOOR": {"TO": 1},
+}
+
+// arguments rewrites what is between the parentheses of a call.
+func (p *parser) arguments(c *ast.Call, parts *callParts, up string, tableFunction bool, comma func()) {
+	if p.op("*") && p.opAt(1, ")") {
+		p.i++
+		c.Star = true
+		return
+	}
+	if p.accept("DISTINCT") {
+		c.Distinct = true
+	} else if p.is("ALL") {
+		p.i++
+	}
+	json := strings.HasPrefix(up, "JSON_")
+	if json && p.jsonClause(c, parts, comma) {
+		for p.jsonClause(c, parts, comma) {
+		}
+		return
+	}
+	if p.op(")") {
+		return
+	}
+	words := separators[up]
+	for {
+		comma()
+		parts.args++
+		switch {
+		case up == "JSON_OBJECT" || up == "JSON_OBJECTAGG":
+			p.jsonPair(parts, comma)
+		case timeUnits[p.tok().up] && p.unitHere(up, parts.args):
+			p.i++
+			p.leaf(&ast.TimeUnit{Span: p.spanFrom(p.i - 1), Unit: p.prev().up}, p.i-1)
+		case up == "POSITION" && parts.args == 1:
+			p.exprUntil("IN")
+		default:
+			p.argument(tableFunction)
+		}
+		p.nullTreatment(c)
+		if json && p.jsonClause(c, parts, comma) {
+			for p.jsonClause(c, parts, comma) {
+			}
+			return
+		}
+		if p.acceptOp(",") {
+			continue
+		}
+		if n, ok := words[p.tok().up]; ok && n >= parts.args {
+			// A word may be left out (TRIM's and OVERLAY's FOR), but SUBSTRING(x FOR 3) has no start.
+			if n > parts.args {
+				p.unexpected("")
+			}
+			p.i++
+			continue
+		}
+		for w, n := range words {
+			if n == parts.args {
+				p.want(w)
+			}
+		}
+		return
+	}
+}
+
+// unitHere reports whether a unit, not a column of that name, stands here.
+func (p *parser) unitHere(up string, arg int) bool {
+	switch up {
+	case "TIMESTAMPDIFF", "TIMESTAMPADD":
+		return arg == 1 && p.opAt(1, ",")
+	case "CEIL", "CEILING", "FLOOR":
+		return arg == 2 && p.prev().up == "TO" && p.opAt(1, ")")
+	}
+	return false
+}
+
+// argument rewrites one ordinary argument.
+func (p *parser) argument(tableFunction bool) {
+	src := p.i
+	t := p.tok()
+	switch {
+	case (t.kind == tokIdent || t.kind == tokQuoted) && p.opAt(1, "=>"):
+		id := identOf(t)
+		p.i += 2
+		var stop int
+		p.emitSlot(mysql.Fn(func(args []mysql.Arg) ast.Expr {
+			return &ast.NamedArg{Span: ast.Span{Start: id.Start, Stop: stop}, Name: id, Value: args[0].X}
+		}), src)
+		p.emit("(", src)
+		p.argument(tableFunction)
+		p.emit(")", p.i-1)
+		stop = p.prev().end
+	case t.up == "TABLE":
+		p.i++
+		p.tableArg(src, &ast.TableArg{})
+	case tableFunction && p.op("(") && p.isQuery(p.i+1):
+		p.tableArg(src, &ast.TableArg{})
+	case t.up == "SELECT" || t.up == "VALUES" || t.up == "WITH":
+		p.failAt(t, CodeSyntax, "put the query in parentheses", "a query cannot be an argument without parentheses")
+	default:
+		p.valueExpr()
+	}
+}
+
+// tableArg rewrites an argument that is a table: a name behind TABLE, or a query.
+func (p *parser) tableArg(src int, a *ast.TableArg) {
+	query := false
+	var name ast.ObjectName
+	switch {
+	case p.op("(") && p.i == src:
+		query = true
+	case p.op("("):
+		p.failAt(p.tok(), CodeSyntax, "write (SELECT ..) without TABLE", "TABLE takes the name of a table here, not a query")
+	case p.isString():
+		f := p.stringLit("a file")
+		p.noteFile(p.prev())
+		a.File = &f
+	default:
+		name = p.objectName("a table name")
+		a.Table = &name
+	}
+	partitions := 0
+	var order []ast.OrderItem
+	p.emitSlot(mysql.Fn(func(args []mysql.Arg) ast.Expr {
+		if query {
+			a.Query, args = args[0].X.(*ast.Subquery).Query, args[1:]
+		}
+		for _, x := range args[:partitions] {
+			a.PartitionBy = append(a.PartitionBy, x.X)
+		}
+		for i, o := range order {
+			o.X = args[partitions+i].X
+			a.OrderBy = append(a.OrderBy, o)
+		}
+		return a
+	}), src)
+	p.emit("(", src)
+	comma := query
+	if query {
+		p.parenQuery()
+	}
+	a.Hints = p.hints()
+	next := func() {
+		if comma {
+			p.emit(",", p.i-1)
+		}
+		comma = true
+		p.expr()
+	}
+	if p.accept("PARTITION") {
+		p.expect("BY")
+		// PARTITION BY a, b: a comma may also end the argument, so several columns
+		// stand in parentheses.
+		if p.op("(") && !p.isQuery(p.i) {
+			p.i++
+			for {
+				next()
+				partitions++
+				if !p.acceptOp(",") {
+					break
+				}
+			}
+			p.expectOp(")")
+		} else {
+			next()
+			partitions++
+			for p.op(",") && p.continuesList(p.i+1) {
+				p.i++
+				next()
+				partitions++
+			}
+		}
+	}
+	if p.accept("ORDER") {
+		p.expect("BY")
+		parens := p.acceptOp("(")
+		for {
+			from := p.i
+			next()
+			o := ast.OrderItem{}
+			o.Desc, o.Nulls = p.direction()
+			o.Span = p.spanFrom(from)
+			order = append(order, o)
+			if !parens && !(p.op(",") && p.continuesList(p.i+1)) || !p.acceptOp(",") {
+				break
+			}
+		}
+		if parens {
+			p.expectOp(")")
+		}
+	}
+	p.emit(")", p.i-1)
+	a.Span = p.spanFrom(src)
+}
+
+// continuesList reports whether the PARTITION BY or ORDER BY list of a table
+// argument goes on at token i, rather than the next argument beginning: that is
+// so for a plain name that is no named argument.
+func (p *parser) continuesList(i int) bool {
+	t := p.toks[min(i, len(p.toks)-1)]
+	n := p.toks[min(i+1, len(p.toks)-1)]
+	if t.kind != tokQuoted && (t.kind != tokIdent || reserved[t.up]) || n.kind != tokOp {
+		return t.kind == tokIdent && (n.up == "ORDER" || n.up == "ASC" || n.up == "DESC")
+	}
+	return n.text == "," || n.text == ")" || n.text == "."
+}
+
+// ---- functions with a syntax of their own; the "(" has been taken
+
+func (p *parser) cast(src int, word string) {
+	c := &ast.Cast{Try: word == "TRY_CAST"}
+	p.emitSlot(mysql.Fn(func(args []mysql.Arg) ast.Expr {
+		c.X = args[0].X
+		return c
+	}), src)
+	p.emit("(", src)
+	p.expr()
+	p.expect("AS")
+	c.Type = p.typeName()
+	p.expectOp(")")
+	p.emit(")", p.i-1)
+	c.Span = p.spanFrom(src)
+}
+
+func (p *parser) extract(src int) {
+	x := &ast.Extract{}
+	t := p.tok()
+	if !timeUnits[t.up] {
+		for u := range timeUnits {
+			if !strings.HasPrefix(u, "SQL_") {
+				p.want(u)
+			}
+		}
+		p.unexpected("a time unit")
+	}
+	p.i++
+	x.Unit = t.up
+	p.expect("FROM")
+	p.emitSlot(mysql.Fn(func(args []mysql.Arg) ast.Expr {
+		x.X = args[0].X
+		return x
+	}), src)
+	p.emit("(", src)
+	p.expr()
+	p.expectOp(")")
+	p.emit(")", p.i-1)
+	x.Span = p.spanFrom(src)
+}
+
+// trim rewrites TRIM([BOTH|LEADING|TRAILING] [chars] [FROM] x), and TRIM(x, chars)
+// stays a call of its own kind: it has no special syntax.
+func (p *parser) trim(src int) {
+	x := &ast.Trim{Mode: "BOTH"}
+	args := 0
+	var plain *ast.Call
+	p.emitSlot(mysql.Fn(func(as []mysql.Arg) ast.Expr {
+		switch {
+		case plain != nil:
+			for _, a := range as {
+				plain.Args = append(plain.Args, a.X)
+			}
+			return plain
+		case args == 2:
+			x.Chars, x.X = as[0].X, as[1].X
+		default:
+			x.X = as[0].X
+		}
+		return x
+	}), src)
+	p.emit("(", src)
+	if m := p.acceptAny("BOTH", "LEADING", "TRAILING"); m != "" {
+		x.Mode = m
+		p.accept("FROM") // TRIM(BOTH FROM x)
+	}
+	p.expr()
+	args = 1
+	if p.accept("FROM") {
+		p.emit(",", p.i-1)
+		p.expr()
+		args = 2
+	} else if p.op(",") && x.Mode == "BOTH" && p.toks[src+2].up != "BOTH" {
+		plain = &ast.Call{}
+		for p.acceptOp(",") {
+			p.emit(",", p.i-1)
+			p.expr()
+		}
+	}
+	p.expectOp(")")
+	p.emit(")", p.i-1)
+	x.Span = p.spanFrom(src)
+	if plain != nil {
+		id := identOf(&p.toks[src])
+		plain.Span, plain.Name = x.Span, ast.ObjectName{Span: id.Span, Parts: []ast.Ident{id}}
+	}
+}
+
+func (p *parser) descriptor(src int) {
+	d := &ast.Descriptor{}
+	for {
+		d.Columns = append(d.Columns, p.identFor("a column name"))
+		if !p.acceptOp(",") {
+			break
+		}
+	}
+	p.expectOp(")")
+	d.Span = p.spanFrom(src)
+	p.leaf(d, src)
+}
+
+// ---- JSON functions
+
+// jsonPair rewrites [KEY] k VALUE v, k : v, or k, v.
+func (p *parser) jsonPair(parts *callParts, comma func()) {
+	if p.is("KEY") && p.peek(1).kind != tokOp {
+		p.i++
+	}
+	p.exprUntil("VALUE")
+	if !p.accept("VALUE") && !p.acceptOp(":") && !p.acceptOp(",") {
+		p.unexpected("")
+	}
+	comma()
+	parts.args++
+	p.expr()
+}
+
+// jsonClause takes one of RETURNING type, x ON EMPTY|ERROR|NULL and WRAPPER.
+func (p *parser) jsonClause(c *ast.Call, parts *callParts, comma func()) bool {
+	src := p.i
+	clauses := func() *ast.JSONClauses {
+		if c.JSON == nil {
+			c.JSON = &ast.JSONClauses{}
+		}
+		return c.JSON
+	}
+	on := func(b *ast.JSONBehavior, words ...string) {
+		p.expect("ON")
+		w := p.acceptAny(words...)
+		b.Span = p.spanFrom(src)
+		var to **ast.JSONBehavior
+		switch w {
+		case "EMPTY":
+			to = &clauses().OnEmpty
+		case "ERROR":
+			to = &clauses().OnError
+		case "NULL":
+			clauses().OnNull = b.Kind
+			return
+		default:
+			p.unexpected("")
+		}
+		if *to != nil {
+			p.failAt(&p.toks[src], CodeValue, "", "ON %s is given twice", w)
+		}
+		*to = b
+	}
+	switch {
+	case p.is("RETURNING"):
+		p.i++
+		clauses().Returning = p.typeName()
+	case p.is("NULL", "ON"):
+		p.i++
+		on(&ast.JSONBehavior{Kind: "NULL"}, "EMPTY", "ERROR", "NULL")
+	case p.is("ABSENT", "ON"):
+		p.i++
+		on(&ast.JSONBehavior{Kind: "ABSENT"}, "NULL")
+	case p.is("ERROR", "ON"):
+		p.i++
+		on(&ast.JSONBehavior{Kind: "ERROR"}, "EMPTY", "ERROR")
+	case p.is("TRUE", "ON"), p.is("FALSE", "ON"), p.is("UNKNOWN", "ON"):
+		k := p.tok().up
+		p.i++
+		on(&ast.JSONBehavior{Kind: k}, "ERROR")
+	case p.is("EMPTY", "ARRAY"), p.is("EMPTY", "OBJECT"):
+		k := "EMPTY " + p.peek(1).up
+		p.i += 2
+		on(&ast.JSONBehavior{Kind: k}, "EMPTY", "ERROR")
+	case p.is("DEFAULT"):
+		p.i++
+		b := &ast.JSONBehavior{Kind: "DEFAULT"}
+		comma()
+		p.expr()
+		parts.defaults = append(parts.defaults, b)
+		on(b, "EMPTY", "ERROR")
+	case p.is("WITHOUT"), p.is("WITH"):
+		w := p.tok().up
+		p.i++
+		switch {
+		case w == "WITHOUT":
+			p.accept("ARRAY")
+			clauses().Wrapper = "WITHOUT ARRAY"
+		default:
+			k := p.acceptAny("CONDITIONAL", "UNCONDITIONAL")
+			if k == "" {
+				k = "UNCONDITIONAL"
+			}
+			p.accept("ARRAY")
+			clauses().Wrapper = "WITH " + k + " ARRAY"
+		}
+		p.expect("WRAPPER")
+	default:
+		return false
+	}
+	return true
+}
