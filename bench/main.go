@@ -1,0 +1,289 @@
+//go:build unix
+
+// Command bench measures Weir against DuckDB on the same files, in the same run: it builds the data and the engine, installs DuckDB for Python in a
+// folder of its own, checks that both give the same answers, and prints the table of docs/performance.md.
+//
+//	go run ./bench                    # 10M bids, about 30 minutes on two cores
+//	go run ./bench -bids 1000000 -runs 3 -formats json
+package main
+
+import (
+	"flag"
+	"fmt"
+	"log"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sort"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+var (
+	bids    = flag.Int("bids", 10_000_000, "number of bids")
+	runs    = flag.Int("runs", 5, "runs of each measurement; the median counts")
+	dir     = flag.String("dir", filepath.Join(os.TempDir(), "weir-bench"), "where data, engine and DuckDB are kept")
+	formats = flag.String("formats", "json,csv,parquet", "formats to measure")
+	only    = flag.String("query", "", "only queries whose name contains this")
+	cores   = flag.String("threads", "1,2", "numbers of threads")
+	write   = flag.String("write", "", "write the report to this file too")
+)
+
+const duckVersion = "2.0.1"
+
+// figures of one run.
+type figures struct {
+	cpu, wall float64 // seconds
+	peakMiB   float64
+	answer    string
+}
+
+func main() {
+	log.SetFlags(0)
+	flag.Parse()
+	if err := prepare(); err != nil {
+		log.Fatal(err)
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "%d bids, medians of %d runs, %d cores, %s, DuckDB %s (Python), %s\n\n", *bids, *runs, runtime.NumCPU(), runtime.Version(), duckVersion, time.Now().Format("2006-01-02"))
+	if err := against(&out); err != nil {
+		log.Fatal(err)
+	}
+	if err := disorder(&out); err != nil {
+		log.Fatal(err)
+	}
+	if err := startup(&out); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(out.String())
+	if *write != "" {
+		if err := os.WriteFile(*write, []byte(out.String()), 0o644); err != nil {
+			log.Fatal(err)
+		}
+	}
+}
+
+func path(parts ...string) string { return filepath.Join(append([]string{*dir}, parts...)...) }
+
+func sh(name string, args ...string) error {
+	log.Printf("+ %s %s", name, strings.Join(args, " "))
+	cmd := exec.Command(name, args...)
+	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	return cmd.Run()
+}
+
+func data(kind string) string { return fmt.Sprintf("%s-%d", kind, *bids) }
+
+// prepare builds the engine and what is not there yet of data and DuckDB.
+func prepare() error {
+	if err := os.MkdirAll(*dir, 0o755); err != nil {
+		return err
+	}
+	for out, pkg := range map[string]string{"weir": "./cmd/weir", "nexgen": "./bench/nexgen"} {
+		if err := sh("go", "build", "-o", path(out), pkg); err != nil {
+			return err
+		}
+	}
+	for kind, args := range map[string][]string{"usual": {"-formats", *formats}, "ordered": {"-formats", "json", "-maxdelay", "0"}, "late": {"-formats", "json", "-late", "0.01"}} {
+		if _, err := os.Stat(path(data(kind))); err == nil {
+			continue
+		}
+		if err := os.MkdirAll(path("new"), 0o755); err != nil {
+			return err
+		}
+		if err := sh(path("nexgen"), append([]string{"-bids", strconv.Itoa(*bids), "-kinds", "bid", "-out", path("new")}, args...)...); err != nil {
+			return err
+		}
+		if err := os.Rename(path("new"), path(data(kind))); err != nil {
+			return err
+		}
+	}
+	if _, err := os.Stat(path("duckdb", "bin", "python")); err == nil {
+		return nil
+	}
+	if err := sh("python3", "-m", "venv", path("duckdb")); err != nil {
+		return err
+	}
+	return sh(path("duckdb", "bin", "pip"), "install", "-q", "duckdb=="+duckVersion)
+}
+
+func runWeir(script string) (figures, error) {
+	cmd := exec.Command(path("weir"), "--quiet", "--format", "csv", "--no-header", "-c", script)
+	cmd.Stderr = os.Stderr
+	began := time.Now()
+	out, err := cmd.Output()
+	if err != nil {
+		return figures{}, fmt.Errorf("weir: %w", err)
+	}
+	s := cmd.ProcessState
+	return figures{cpu: (s.UserTime() + s.SystemTime()).Seconds(), wall: time.Since(began).Seconds(), peakMiB: maxRSS(s), answer: strings.TrimSpace(string(out))}, nil
+}
+
+func maxRSS(s *os.ProcessState) float64 {
+	if u, ok := s.SysUsage().(*syscall.Rusage); ok {
+		return float64(u.Maxrss) / 1024
+	}
+	return math.NaN()
+}
+
+func runDuck(sql string, threads int) (figures, error) {
+	cmd := exec.Command(path("duckdb", "bin", "python"), filepath.Join("bench", "duckdb.py"), strconv.Itoa(threads), sql)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return figures{}, fmt.Errorf("duckdb: %w", err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	f := figures{peakMiB: maxRSS(cmd.ProcessState), answer: strings.Join(lines[:len(lines)-1], "\n")}
+	if _, err := fmt.Sscanf(lines[len(lines)-1], "cpu %g %g", &f.cpu, &f.wall); err != nil {
+		return f, fmt.Errorf("duckdb.py printed %q", lines[len(lines)-1])
+	}
+	return f, nil
+}
+
+func median(fs []figures, of func(figures) float64) float64 {
+	v := make([]float64, len(fs))
+	for i, f := range fs {
+		v[i] = of(f)
+	}
+	sort.Float64s(v)
+	return v[len(v)/2]
+}
+
+func cpu(f figures) float64  { return f.cpu }
+func wall(f figures) float64 { return f.wall }
+func peak(f figures) float64 { return f.peakMiB }
+
+// same compares answers: text, or numbers that differ by rounding only. Timestamps differ in the number of fraction digits.
+func same(a, b string) bool {
+	x, y := strings.Split(a, ","), strings.Split(b, ",")
+	if len(x) != len(y) {
+		return false
+	}
+	for i := range x {
+		if x[i] == y[i] || strings.TrimRight(x[i], "0") == strings.TrimRight(y[i], "0") {
+			continue
+		}
+		f, err1 := strconv.ParseFloat(x[i], 64)
+		g, err2 := strconv.ParseFloat(y[i], 64)
+		if err1 != nil || err2 != nil || math.Abs(f-g) > 1e-9*math.Max(math.Abs(f), math.Abs(g)) {
+			return false
+		}
+	}
+	return true
+}
+
+// against measures both engines in turn.
+func against(out *strings.Builder) error {
+	scaling := map[string]map[int]float64{}
+	for _, format := range strings.Split(*formats, ",") {
+		file := path(data("usual"), "bid."+format)
+		fmt.Fprintf(out, "| %s | threads | Weir Mrows/s | DuckDB Mrows/s | CPU ratio | wall ratio | peak MiB Weir / DuckDB |\n|---|---|---|---|---|---|---|\n", format)
+		for _, q := range queries {
+			if !strings.Contains(q.name, *only) {
+				continue
+			}
+			for _, c := range strings.Split(*cores, ",") {
+				threads, err := strconv.Atoi(c)
+				if err != nil {
+					return err
+				}
+				script := weirScript(q.weir, format, file, "ts - INTERVAL '4' SECOND", threads)
+				sql := strings.ReplaceAll(q.duck, "${bids}", duckSource(format, file))
+				var a, b []figures
+				for range *runs {
+					x, err := runWeir(script)
+					if err != nil {
+						return err
+					}
+					y, err := runDuck(sql, threads)
+					if err != nil {
+						return err
+					}
+					if !same(x.answer, y.answer) {
+						return fmt.Errorf("%s %s: the answers differ: Weir %s, DuckDB %s", format, q.name, x.answer, y.answer)
+					}
+					a, b = append(a, x), append(b, y)
+				}
+				key := format + " " + q.name
+				if scaling[key] == nil {
+					scaling[key] = map[int]float64{}
+				}
+				scaling[key][threads] = median(a, wall)
+				n := float64(*bids) / 1e6
+				fmt.Fprintf(out, "| %s | %d | %.2f | %.2f | **%.2f** | %.2f | %.0f / %.0f |\n", q.name, threads, n/median(a, wall), n/median(b, wall),
+					median(a, cpu)/median(b, cpu), median(a, wall)/median(b, wall), median(a, peak), median(b, peak))
+				log.Printf("%s %s, %d threads: CPU ratio %.2f", format, q.name, threads, median(a, cpu)/median(b, cpu))
+			}
+		}
+		fmt.Fprintln(out)
+	}
+	fmt.Fprintf(out, "| weir.threads 2 against 1 | wall ratio |\n|---|---|\n")
+	keys := make([]string, 0, len(scaling))
+	for k := range scaling {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	for _, k := range keys {
+		if s := scaling[k]; s[1] > 0 && s[2] > 0 {
+			fmt.Fprintf(out, "| %s | %.2fx |\n", k, s[1]/s[2])
+		}
+	}
+	fmt.Fprintln(out)
+	return nil
+}
+
+// disorder measures what late rows and a watermark without delay cost over data in order.
+func disorder(out *strings.Builder) error {
+	tumble := queries[2].weir
+	cases := []struct{ name, data, watermark string }{
+		{"in order, ts - 4 s", "ordered", "ts - INTERVAL '4' SECOND"},
+		{"in order, WATERMARK FOR ts AS ts", "ordered", "ts"},
+		{"usual disorder, WATERMARK FOR ts AS ts", "usual", "ts"},
+		{"1 % late rows, ts - 4 s", "late", "ts - INTERVAL '4' SECOND"},
+	}
+	if !strings.Contains(*formats, "json") {
+		return nil
+	}
+	fs := make([][]figures, len(cases))
+	for range *runs {
+		for i, c := range cases {
+			f, err := runWeir(weirScript(tumble, "json", path(data(c.data), "bid.json"), c.watermark, 1))
+			if err != nil {
+				return err
+			}
+			fs[i] = append(fs[i], f)
+		}
+	}
+	fmt.Fprintf(out, "| tumble 10 s over JSON, 1 thread | CPU ns/row | ratio |\n|---|---|---|\n")
+	base := median(fs[0], cpu)
+	for i, c := range cases {
+		m := median(fs[i], cpu)
+		fmt.Fprintf(out, "| %s | %.0f | %.2f |\n", c.name, m*1e9/float64(*bids), m/base)
+	}
+	fmt.Fprintln(out)
+	return nil
+}
+
+// startup measures the whole process on a file of one row.
+func startup(out *strings.Builder) error {
+	file := path("one.json")
+	line := `{"auction":1,"bidder":2,"price":3,"channel":"a","url":"b","dateTime":"2024-05-01 10:00:00.000","extra":""}` + "\n"
+	if err := os.WriteFile(file, []byte(line), 0o644); err != nil {
+		return err
+	}
+	var fs []figures
+	for range max(*runs, 9) {
+		f, err := runWeir(weirScript("SELECT auction FROM bids", "json", file, "ts", 1))
+		if err != nil {
+			return err
+		}
+		fs = append(fs, f)
+	}
+	fmt.Fprintf(out, "Start to the end of a query over one row, whole process: %.0f ms wall, %.0f ms CPU, peak %.0f MiB.\n", median(fs, wall)*1000, median(fs, cpu)*1000, median(fs, peak))
+	return nil
+}

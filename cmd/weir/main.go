@@ -1,0 +1,293 @@
+// Command weir is the engine on the command line: a REPL, a runner of scripts and test files, and a checker. It turns flags into options and registers
+// the connectors it ships.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
+
+	"github.com/weir-sql/weir"
+	"github.com/weir-sql/weir/connectors/all"
+	"github.com/weir-sql/weir/shell"
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+
+// exitError carries an exit status through cobra.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+// usageError is a wrong call.
+type usageError struct{ err error }
+
+func (e usageError) Error() string { return e.err.Error() }
+
+// app is one run of the command.
+type app struct {
+	in       io.Reader
+	out, err io.Writer
+	ctx      context.Context
+
+	format        string
+	noHeader      bool
+	settings      []string
+	quiet         bool
+	maxRows       int64
+	continueError bool
+	statsFile     string
+	command       string
+}
+
+func run(args []string, in io.Reader, out, errOut io.Writer) int {
+	tuneCollector()
+	ctx, stop := interruptible(errOut)
+	defer stop()
+	a := &app{in: in, out: out, err: errOut, ctx: ctx}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	err := root.Execute()
+	var exit exitError
+	switch {
+	case err == nil:
+		return shell.ExitOK
+	case errors.As(err, &exit):
+		return int(exit)
+	}
+	fmt.Fprintf(errOut, "weir: %v\n", err)
+	return shell.ExitUsage
+}
+
+// tuneCollector lets the heap grow a little further between collections: memory of the hot path is pooled, so that garbage is small beside it.
+func tuneCollector() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(200)
+	}
+}
+
+// interruptible gives a context that the first SIGINT or SIGTERM ends; a second one ends the process at once.
+func interruptible(errOut io.Writer) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		select {
+		case <-signals:
+			cancel()
+		case <-done:
+			return
+		}
+		select {
+		case <-signals:
+			fmt.Fprintln(errOut, "weir: stopped at once")
+			os.Exit(shell.ExitInterrupted)
+		case <-done:
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(done)
+		cancel()
+	}
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "weir",
+		Short: "Streaming SQL: queries over files and streams, with event time and watermarks",
+		Long: `Weir runs Flink SQL over files and streams.
+
+  weir                              a shell
+  weir -c "SELECT * FROM 'x.csv'"   run statements and print their results
+  weir run script.sql               run a script
+  weir test suite/                  run test files with a virtual clock`,
+		SilenceUsage: true, SilenceErrors: true,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("command") {
+				return a.runText(a.command, "")
+			}
+			return a.repl()
+		},
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.CompletionOptions.DisableDefaultCmd = true
+	f := root.Flags()
+	f.StringVarP(&a.command, "command", "c", "", "statements to run")
+	a.runFlags(root)
+	root.AddCommand(a.runCmd(), a.testCmd(), a.checkCmd(), a.explainCmd(), versionCmd())
+	return root
+}
+
+// runFlags adds the flags that -c and run have in common.
+func (a *app) runFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&a.format, "format", "", "of results: "+strings.Join(shell.Formats, ", ")+" (default table)")
+	f.BoolVar(&a.noHeader, "no-header", false, "no header line in csv, tsv, table and markdown")
+	f.StringArrayVar(&a.settings, "set", nil, "a setting of the session, key=value; may be repeated")
+	f.BoolVar(&a.quiet, "quiet", false, "no warnings, no summary")
+	f.Int64Var(&a.maxRows, "max-rows", 0, "print at most so many rows of each result (0: all)")
+	f.BoolVar(&a.continueError, "continue-on-error", false, "go on behind a failed statement")
+	f.StringVar(&a.statsFile, "stats", "", "write figures of each statement to this file, as JSON")
+}
+
+func (a *app) runCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "run script.sql ...",
+		Short: "Run scripts: SELECTs print, INSERTs run; `-` is standard input",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			for _, name := range args {
+				text, err := a.read(name)
+				if err != nil {
+					fmt.Fprintf(a.err, "weir: %v\n", err)
+					return exitError(shell.ExitFailed)
+				}
+				if err := a.runText(text, name); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	a.runFlags(cmd)
+	return cmd
+}
+
+// read reads a script; `-` is standard input.
+func (a *app) read(name string) (string, error) {
+	if name == "-" {
+		data, err := io.ReadAll(a.in)
+		return string(data), err
+	}
+	data, err := os.ReadFile(name)
+	return string(data), err
+}
+
+// open opens a session with the settings of the command line.
+func (a *app) open() (*weir.DB, error) {
+	config := map[string]string{}
+	for _, s := range a.settings {
+		k, v, ok := strings.Cut(s, "=")
+		if !ok {
+			return nil, usageError{fmt.Errorf("--set wants key=value, not %q", s)}
+		}
+		config[strings.Trim(strings.TrimSpace(k), "'")] = strings.Trim(strings.TrimSpace(v), "'")
+	}
+	db, err := weir.Open(weir.Options{Connectors: all.Connectors(), Formats: all.Formats(), Config: config, Stdin: a.in, Stdout: a.out, Stderr: a.err})
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return db, nil
+}
+
+func (a *app) runner(db *weir.DB) (*shell.Runner, error) {
+	if a.format != "" && !contains(shell.Formats, a.format) {
+		return nil, usageError{fmt.Errorf("unknown format %q: it is one of %s", a.format, strings.Join(shell.Formats, ", "))}
+	}
+	return &shell.Runner{DB: db, Out: a.out, Err: a.err, Quiet: a.quiet, ContinueOnError: a.continueError,
+		Writer: shell.WriterOptions{Format: a.format, NoHeader: a.noHeader, MaxRows: a.maxRows, Zone: db.Zone()}}, nil
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *app) runText(text, name string) error {
+	db, err := a.open()
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	r, err := a.runner(db)
+	if err != nil {
+		return err
+	}
+	status := r.RunScript(a.ctx, text, name)
+	if a.statsFile != "" {
+		if err := a.writeFile(a.statsFile, r.WriteStats); err != nil {
+			fmt.Fprintf(a.err, "weir: %v\n", err)
+			status = max(status, shell.ExitFailed)
+		}
+	}
+	if err := db.Close(); err != nil {
+		fmt.Fprintf(a.err, "weir: %v\n", err)
+		status = max(status, shell.ExitFailed)
+	}
+	if status != shell.ExitOK {
+		return exitError(status)
+	}
+	return nil
+}
+
+func (a *app) writeFile(name string, write func(io.Writer) error) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	if err := write(f); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}
+
+// repl is the shell; without a terminal the script comes from standard input.
+func (a *app) repl() error {
+	if f, ok := a.in.(*os.File); !ok || !isatty.IsTerminal(f.Fd()) {
+		text, err := a.read("-")
+		if err != nil {
+			return err
+		}
+		return a.runText(text, "")
+	}
+	db, err := a.open()
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	r, err := a.runner(db)
+	if err != nil {
+		return err
+	}
+	if status := shell.REPL(a.ctx, r); status != shell.ExitOK {
+		return exitError(status)
+	}
+	return nil
+}
+
+// version is set by the linker in releases.
+var version = "dev"
+
+func versionCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		Run: func(cmd *cobra.Command, _ []string) {
+			v := version
+			if info, ok := debug.ReadBuildInfo(); ok && v == "dev" && info.Main.Version != "" && info.Main.Version != "(devel)" {
+				v = info.Main.Version
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "weir %s (%s, %s/%s)\n", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		},
+	}
+}
