@@ -44,6 +44,10 @@ func Open(gateway string, config map[string]string) (*Session, error) {
 	return s, nil
 }
 
+// lacks are signs of a cluster that lacks something.
+var lacks = []string{"Insufficient number of network buffers", "NoResourceAvailableException", "Could not acquire the minimum required resources",
+	"OutOfMemoryError", "The failure is not recoverable", "TimeoutException"}
+
 // Close ends the session.
 func (s *Session) Close() error { return s.call("DELETE", s.path, nil, nil) }
 
@@ -133,7 +137,13 @@ func (s *Session) call(method, path string, body, reply any) error {
 		if json.Unmarshal(text, &failure) != nil {
 			return fmt.Errorf("%s %s: %s: %.200s", method, path, response.Status, text)
 		}
-		return &Error{Text: strings.Join(failure.Errors, "\n")}
+		all := strings.Join(failure.Errors, "\n")
+		for _, sign := range lacks {
+			if strings.Contains(all, sign) {
+				return errors.New(all) // says nothing about the statement
+			}
+		}
+		return &Error{Text: all}
 	}
 	if reply == nil {
 		return nil
