@@ -1,0 +1,200 @@
+package op
+
+import (
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/weir-sql/weir/exec"
+	"github.com/weir-sql/weir/exec/stream"
+)
+
+// spot is what rows of a batch have in common: their slice and the first window that takes them. Where each row is in several windows of its own
+// (perWindow), it is one window.
+type spot struct{ end, first int64 }
+
+// splitter sorts the rows of a batch into spots and finds the late ones. It keeps its memory from batch to batch but nothing else.
+type splitter struct {
+	w         *windows
+	perWindow bool
+
+	spots []spot
+	lists [][]int32 // the rows of each spot, ascending; nil: all rows of the batch, from 0
+	bufs  [][]int32 // memory of lists
+	whole bool      // lists has one list, which is the batch's own
+	index map[spot]int
+	ends  []int64 // perWindow: the slice of each row
+	late  []int32 // rows that every window has closed before
+	whens []stream.Time
+
+	nullRows, partly int64
+}
+
+// split sorts the selected rows of b with the given times. before (nil: floor for all) has the watermark before each row.
+func (s *splitter) split(b *stream.Batch, ts arrow.Array, floor stream.Time) error {
+	if !s.whole {
+		for k, l := range s.lists {
+			s.bufs[k] = l[:0]
+		}
+	}
+	s.whole = false
+	s.spots, s.lists, s.late, s.whens = s.spots[:0], s.lists[:0], s.late[:0], s.whens[:0]
+	s.nullRows, s.partly = 0, 0
+	clear(s.index)
+	v := times(ts)
+	nulls := ts.NullN() > 0
+	n := b.Len()
+	if n == 0 {
+		return nil
+	}
+	if !nulls && !s.perWindow && s.oneSlice(b, v, floor) {
+		return nil
+	}
+	if s.perWindow {
+		s.ends = grown(s.ends, int(b.Record.NumRows()))
+	}
+	var lo, hi int64 // times of the current slice; wall clock
+	cur, last, lastSpot := int64(0), -1, spot{}
+	var fires stream.Time
+	for i := range n {
+		r := b.Row(i)
+		if nulls && ts.IsNull(r) {
+			s.nullRows++
+			continue
+		}
+		t := v[r]
+		if !s.w.inRange(t) {
+			return fmt.Errorf("the event time of a row is too far away: %d microseconds from 1970", t)
+		}
+		wall := s.w.wall(t)
+		if wall < lo || wall >= hi {
+			cur = s.w.sliceEnd(wall)
+			lo, hi, fires = cur-s.w.step, cur, s.w.firesAt(cur)
+		}
+		sp := spot{cur, cur}
+		wm := floor
+		if b.Before != nil {
+			wm = max(wm, b.Before[r])
+		}
+		if fires <= wm {
+			first, ok := s.w.firstOpen(cur, wm)
+			if !ok {
+				s.late, s.whens = append(s.late, int32(r)), append(s.whens, wm)
+				continue
+			}
+			s.partly++
+			sp.first = first
+		}
+		if s.perWindow {
+			s.ends[r] = cur
+			for e := sp.first; e <= s.w.lastEnd(cur); e += s.w.step {
+				k := s.find(spot{e, e})
+				s.lists[k] = append(s.lists[k], int32(r))
+			}
+			continue
+		}
+		if last < 0 || sp != lastSpot {
+			last, lastSpot = s.find(sp), sp
+		}
+		s.lists[last] = append(s.lists[last], int32(r))
+	}
+	return nil
+}
+
+// oneSlice handles the common batch: all its rows are in one slice and none of them is late.
+func (s *splitter) oneSlice(b *stream.Batch, v []int64, floor stream.Time) bool {
+	if b.Before != nil {
+		return false
+	}
+	n := b.Len()
+	mn, mx := v[b.Row(0)], v[b.Row(0)]
+	if b.Selection == nil {
+		for _, t := range v[:n] {
+			mn, mx = min(mn, t), max(mx, t)
+		}
+	} else {
+		for _, r := range b.Selection {
+			mn, mx = min(mn, v[r]), max(mx, v[r])
+		}
+	}
+	if stream.Time(mn) <= floor || !s.w.inRange(mn) || !s.w.inRange(mx) {
+		return false
+	}
+	if s.w.conv != nil && mx-mn >= s.w.step/2 {
+		return false // wall clocks of rows in between may jump
+	}
+	end := s.w.sliceEnd(s.w.wall(mn))
+	if s.w.wall(mx) >= end || s.w.wall(mx) < end-s.w.step {
+		return false
+	}
+	if s.w.conv != nil && s.w.wall(mx)-s.w.wall(mn) != mx-mn {
+		return false // the clock was put back in between
+	}
+	s.spots = append(s.spots, spot{end, end})
+	s.lists, s.whole = append(s.lists, b.Selection), true
+	return true
+}
+
+// find returns the number of a spot of this batch.
+func (s *splitter) find(sp spot) int {
+	// Most batches have a handful: look at the newest ones first.
+	for k := len(s.spots) - 1; k >= 0 && k >= len(s.spots)-4; k-- {
+		if s.spots[k] == sp {
+			return k
+		}
+	}
+	if len(s.spots) > 4 {
+		if k, ok := s.index[sp]; ok {
+			return k
+		}
+	}
+	if s.index == nil {
+		s.index = map[spot]int{}
+	}
+	k := len(s.spots)
+	s.index[sp] = k
+	s.spots = append(s.spots, sp)
+	if k == len(s.bufs) {
+		s.bufs = append(s.bufs, nil)
+	}
+	s.lists = append(s.lists, s.bufs[k])
+	return k
+}
+
+// count adds what was dropped to the operator's counters and offers the late rows to the side output "late".
+func (s *splitter) count(env *exec.Env, b *stream.Batch, ts arrow.Array, out exec.Output) error {
+	if s.nullRows > 0 {
+		env.Metrics.Counter(exec.NullTimeRows).Add(s.nullRows)
+	}
+	if s.partly > 0 {
+		env.Metrics.Counter(exec.PartlyLateRows).Add(s.partly)
+	}
+	if len(s.late) == 0 {
+		return nil
+	}
+	env.Metrics.Counter(exec.LateRows).Add(int64(len(s.late)))
+	side := out.Side("late")
+	if side == nil {
+		return nil
+	}
+	// LATE_ROWS wants the input's columns and, for each row, the watermark that it was behind and the end of its last window.
+	cols := make([]arrow.Array, 0, b.Record.NumCols()+2)
+	for i := range int(b.Record.NumCols()) {
+		cols = append(cols, take(env.Allocator, b.Record.Column(i), s.late))
+	}
+	wm, end := array.NewInt64Builder(env.Allocator), array.NewInt64Builder(env.Allocator)
+	defer wm.Release()
+	defer end.Release()
+	for _, w := range s.whens {
+		wm.Append(int64(w))
+	}
+	v := times(ts)
+	for _, r := range s.late {
+		end.Append(s.w.lastEnd(s.w.sliceEnd(s.w.wall(v[r]))))
+	}
+	fields := append([]arrow.Field(nil), b.Record.Schema().Fields()...)
+	fields = append(fields, arrow.Field{Name: "late_watermark", Type: wordType}, arrow.Field{Name: "late_window_end", Type: wordType})
+	cols = append(cols, wm.NewArray(), end.NewArray())
+	return side.Emit(stream.Batch{Record: newRecord(arrow.NewSchema(fields, nil), cols, len(s.late)), Kinds: takeSide(b.Kinds, s.late)})
+}

@@ -1,0 +1,586 @@
+package op
+
+import (
+	"fmt"
+	"sort"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/weir-sql/weir/exec"
+	"github.com/weir-sql/weir/exec/state"
+	"github.com/weir-sql/weir/exec/stream"
+	"github.com/weir-sql/weir/types"
+)
+
+// slice is the state of one slice: its groups and their accumulators. Rows that came late for some of the slice's windows have a slice of their own,
+// with a later first window, so that they count in no window that had closed before them, however rows are batched.
+//
+// Where the result depends on the order of rows across slices (perWindow), a slice stands for one window and each row is in several of them.
+type slice struct {
+	end   int64 // wall clock end of the slice
+	first int64 // end of the first window that takes it
+	last  int64 // end of the last one
+	next  int64 // end of the next one to close
+
+	keys *state.Table
+	aggs *aggSet
+	// born has the number of each group's first row, from (nil: end) the end of the slice that it came in: the order of results.
+	born []int64
+	from []int64
+
+	charged int64
+}
+
+func (s *slice) bornIn(g int) int64 {
+	if s.from != nil {
+		return s.from[g]
+	}
+	return s.end
+}
+
+// windowState holds the open slices of a window aggregate and closes windows.
+type windowState struct {
+	w         *windows
+	env       *exec.Env
+	keyTypes  []arrow.DataType
+	aggs      []Aggregate
+	retract   bool
+	perWindow bool
+	props     []WindowProperty
+	schema    *arrow.Schema
+
+	slices []*slice // by end, then first
+	free   []*slice
+	merged *slice
+	wm     stream.Time // all windows that this closes are closed
+	rows   int64       // number of the next row
+	lastS  *slice      // the slice asked for last
+
+	ids, seq, dst []int32 // scratch
+}
+
+func (w *windowState) newSlice() (*slice, error) {
+	if n := len(w.free); n > 0 {
+		s := w.free[n-1]
+		w.free = w.free[:n-1]
+		return s, nil
+	}
+	a, err := newAggSet(w.aggs, w.retract, w.env.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	return &slice{keys: state.NewTable(w.keyTypes, w.env.Bytes), aggs: a}, nil
+}
+
+// maxFree is how many emptied slices are kept for reuse.
+const maxFree = 8
+
+func (w *windowState) recycle(s *slice) {
+	if len(w.free) >= maxFree {
+		w.drop(s)
+		return
+	}
+	s.keys.Reset()
+	s.aggs.reset()
+	s.born, s.from = s.born[:0], nil
+	w.free = append(w.free, s)
+}
+
+func (w *windowState) drop(s *slice) {
+	s.keys.Close()
+	s.aggs.close()
+	_ = w.env.Bytes.Grow(-s.charged)
+	s.charged = 0
+}
+
+func (w *windowState) close() {
+	for _, s := range append(w.slices, w.free...) {
+		w.drop(s)
+	}
+	if w.merged != nil {
+		w.drop(w.merged)
+	}
+	w.slices, w.free, w.merged, w.lastS = nil, nil, nil, nil
+}
+
+// at returns the slice that ends at end and is first taken by the window that ends at first.
+func (w *windowState) at(end, first int64) (*slice, error) {
+	if s := w.lastS; s != nil && s.end == end && s.first == first {
+		return s, nil
+	}
+	i := sort.Search(len(w.slices), func(i int) bool {
+		s := w.slices[i]
+		return s.end > end || s.end == end && s.first >= first
+	})
+	if i < len(w.slices) && w.slices[i].end == end && w.slices[i].first == first {
+		w.lastS = w.slices[i]
+		return w.lastS, nil
+	}
+	s, err := w.newSlice()
+	if err != nil {
+		return nil, err
+	}
+	s.end, s.first, s.next, s.last = end, first, first, w.w.lastEnd(end)
+	if w.perWindow {
+		s.last = end
+	}
+	w.slices = append(w.slices, nil)
+	copy(w.slices[i+1:], w.slices[i:])
+	w.slices[i] = s
+	w.lastS = s
+	return s, nil
+}
+
+// groups finds or inserts the groups of n rows of a slice. base is the number of row 0 of the batch; from (nil: the slice itself) has the end of the
+// slice of each row by row number.
+func (w *windowState) groups(s *slice, cols []arrow.Array, rows []int32, n int, base int64, from []int64) ([]int32, error) {
+	w.ids = grown(w.ids, n)
+	ids := w.ids
+	had := s.keys.Len()
+	if err := s.keys.Groups(cols, rows, n, ids); err != nil {
+		return nil, err
+	}
+	if s.keys.Len() == had && from == nil {
+		return ids, nil
+	}
+	s.aggs.resize(s.keys.Len())
+	next := int32(had)
+	for i, id := range ids {
+		r := int64(i)
+		if rows != nil {
+			r = int64(rows[i])
+		}
+		if id == next {
+			next++
+			s.born = append(s.born, base+r)
+			if from != nil {
+				s.from = append(s.from, from[r])
+			}
+		} else if from != nil && from[r] < s.from[id] {
+			s.from[id], s.born[id] = from[r], base+r
+		}
+		if from == nil && int(next) == s.keys.Len() {
+			break
+		}
+	}
+	return ids, nil
+}
+
+// charge accounts what a slice has grown by.
+func (w *windowState) charge(s *slice) error {
+	b := s.aggs.bytes() + int64(cap(s.born)+cap(s.from))*8
+	d := b - s.charged
+	s.charged = b
+	if d == 0 {
+		return nil
+	}
+	return w.env.Bytes.Grow(d)
+}
+
+// nextEnd is the end of the next window to close.
+func (w *windowState) nextEnd() (int64, bool) {
+	if len(w.slices) == 0 {
+		return 0, false
+	}
+	next := w.slices[0].next
+	for _, s := range w.slices[1:] {
+		if s.end >= next {
+			break // a window never ends before its slices
+		}
+		next = min(next, s.next)
+	}
+	return next, true
+}
+
+// advance closes all windows that wm closes. before is the watermark that was in force until now, for the Before of exact results; nil when nobody asks.
+func (w *windowState) advance(wm stream.Time, before *stream.Time, out exec.Output) error {
+	for {
+		end, ok := w.nextEnd()
+		if !ok || w.w.firesAt(end) > wm {
+			break
+		}
+		if err := w.fire(end, before, out); err != nil {
+			return err
+		}
+	}
+	w.wm = max(w.wm, wm)
+	return nil
+}
+
+// fire emits the window that ends at end and forgets the slices that no later window takes.
+func (w *windowState) fire(end int64, before *stream.Time, out exec.Output) error {
+	start := w.w.start(end)
+	low := start
+	if w.perWindow {
+		low = end - 1 // the window's own slice only
+	}
+	lo := sort.Search(len(w.slices), func(i int) bool { return w.slices[i].end > low })
+	hi := lo
+	var parts []*slice
+	for hi < len(w.slices) && w.slices[hi].end <= end {
+		if s := w.slices[hi]; s.first <= end {
+			parts = append(parts, s)
+		}
+		hi++
+	}
+	var result *slice
+	var err error
+	switch {
+	case len(parts) == 1:
+		result = parts[0]
+	case w.w.Kind == Cumulate:
+		// What has been closed once stays together for all later steps.
+		result = parts[0]
+		w.gatherFrom(result)
+		for _, p := range parts[1:] {
+			if err == nil {
+				err = w.merge(result, p)
+			}
+		}
+	default:
+		if w.merged == nil {
+			if w.merged, err = w.newSlice(); err != nil {
+				return err
+			}
+		}
+		result = w.merged
+		result.keys.Reset()
+		result.aggs.reset()
+		result.born, result.from = result.born[:0], []int64{}
+		for _, p := range parts {
+			if err == nil {
+				err = w.merge(result, p)
+			}
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if err := w.emit(result, start, end, before, out); err != nil {
+		return err
+	}
+
+	// Step on: slices that are merged away or have seen their last window go.
+	keep := w.slices[:lo]
+	for _, s := range w.slices[lo:hi] {
+		gone := s.first <= end && (s.last <= end || w.w.Kind == Cumulate && s != result)
+		if gone {
+			w.recycle(s)
+			continue
+		}
+		if s.first <= end {
+			s.next = end + w.w.step
+		}
+		keep = append(keep, s)
+	}
+	rest := w.slices[hi:]
+	n := len(keep) + len(rest)
+	keep = append(keep, rest...)
+	clear(w.slices[n:])
+	w.slices = keep
+	w.lastS = nil
+	return nil
+}
+
+// gatherFrom makes a slice keep where each group came from, before groups of other slices come to it.
+func (w *windowState) gatherFrom(s *slice) {
+	if s.from == nil {
+		s.from = make([]int64, len(s.born))
+		for i := range s.from {
+			s.from[i] = s.end
+		}
+	}
+}
+
+// merge adds the groups of src to dst, which keeps where groups came from.
+func (w *windowState) merge(dst, src *slice) error {
+	n := src.keys.Len()
+	cols := src.keys.Keys(w.env.Allocator, nil)
+	defer releaseAll(cols)
+	w.dst = grown(w.dst, n)
+	had := dst.keys.Len()
+	if err := dst.keys.Groups(cols, nil, n, w.dst); err != nil {
+		return err
+	}
+	dst.aggs.resize(dst.keys.Len())
+	next := int32(had)
+	for g, id := range w.dst {
+		from, born := src.bornIn(g), src.born[g]
+		if id == next {
+			next++
+			dst.from, dst.born = append(dst.from, from), append(dst.born, born)
+		} else if from < dst.from[id] || from == dst.from[id] && born < dst.born[id] {
+			dst.from[id], dst.born[id] = from, born
+		}
+	}
+	if err := dst.aggs.mergeFrom(src.aggs, iota32(&w.seq, n), w.dst); err != nil {
+		return err
+	}
+	return w.charge(dst)
+}
+
+// emit writes one row for each group, by first appearance: earliest slice, then arrival in it.
+func (w *windowState) emit(s *slice, start, end int64, before *stream.Time, out exec.Output) error {
+	groups := w.order(s)
+	n := s.keys.Len()
+	if groups != nil {
+		n = len(groups)
+	}
+	if n == 0 {
+		return nil
+	}
+	mem := w.env.Allocator
+	cols := s.keys.Keys(mem, groups)
+	res, err := s.aggs.results(mem, groups)
+	if err != nil {
+		releaseAll(cols)
+		return fmt.Errorf("%w (window that ends at %s)", err, types.AppendTimestamp(nil, end, 3))
+	}
+	cols = append(cols, res...)
+	for _, p := range w.props {
+		v := start
+		switch p {
+		case WindowEnd:
+			v = end
+		case WindowTime:
+			v = int64(w.w.firesAt(end))
+		}
+		b := array.NewBuilder(mem, w.schema.Field(len(cols)).Type).(*array.TimestampBuilder)
+		b.Reserve(n)
+		for range n {
+			b.UnsafeAppend(arrow.Timestamp(v))
+		}
+		cols = append(cols, b.NewArray())
+		b.Release()
+	}
+	batch := stream.Batch{Record: newRecord(w.schema, cols, n)}
+	if before != nil {
+		batch.Before = make([]stream.Time, n)
+		for i := range batch.Before {
+			batch.Before[i] = *before
+		}
+	}
+	return emitRows(w.env, batch, out)
+}
+
+// order lists the groups to emit; nil means all as they are.
+func (w *windowState) order(s *slice) []int32 {
+	counts := s.aggs.counts(w.env.Allocator)
+	sorted, all := true, true
+	if s.from != nil {
+		for g := 1; g < len(s.born) && sorted; g++ {
+			sorted = s.from[g-1] < s.from[g] || s.from[g-1] == s.from[g] && s.born[g-1] < s.born[g]
+		}
+	}
+	for _, c := range counts {
+		all = all && c > 0
+	}
+	if sorted && all {
+		return nil
+	}
+	groups := make([]int32, 0, len(s.born))
+	for g := range s.born {
+		if counts == nil || counts[g] > 0 {
+			groups = append(groups, int32(g))
+		}
+	}
+	if !sorted {
+		sort.Slice(groups, func(i, j int) bool {
+			a, b := groups[i], groups[j]
+			if s.from[a] != s.from[b] {
+				return s.from[a] < s.from[b]
+			}
+			return s.born[a] < s.born[b]
+		})
+	}
+	return groups
+}
+
+// --- snapshots
+//
+// groups: key columns, then slice_end, first_end, next_end, born_in, born and the state columns, one row for each group.
+// distinct<i>: key columns, then slice_end, first_end, the arguments of call i and count, one row for each tuple.
+// window: watermark and the number of the next row, one row.
+
+var wordType = arrow.PrimitiveTypes.Int64
+
+func keyFields(keys []arrow.DataType) []arrow.Field {
+	fs := make([]arrow.Field, len(keys))
+	for i, k := range keys {
+		fs[i] = arrow.Field{Name: fmt.Sprintf("key%d", i), Type: k, Nullable: true}
+	}
+	return fs
+}
+
+func stateFields(ts []arrow.DataType) []arrow.Field {
+	fs := make([]arrow.Field, len(ts))
+	for i, t := range ts {
+		fs[i] = arrow.Field{Name: fmt.Sprintf("state%d", i), Type: t, Nullable: true}
+	}
+	return fs
+}
+
+func wordFields(names ...string) []arrow.Field {
+	fs := make([]arrow.Field, len(names))
+	for i, n := range names {
+		fs[i] = arrow.Field{Name: n, Type: wordType}
+	}
+	return fs
+}
+
+// fill is an INT64 column of n values.
+func (w *windowState) fill(n int, at func(i int) int64) arrow.Array {
+	b := array.NewInt64Builder(w.env.Allocator)
+	defer b.Release()
+	b.Reserve(n)
+	for i := range n {
+		b.UnsafeAppend(at(i))
+	}
+	return b.NewArray()
+}
+
+func (w *windowState) snapshot(to exec.StateWriter) error {
+	mem := w.env.Allocator
+	meta := newRecord(arrow.NewSchema(wordFields("watermark", "next_row"), nil),
+		[]arrow.Array{w.fill(1, func(int) int64 { return int64(w.wm) }), w.fill(1, func(int) int64 { return w.rows })}, 1)
+	err := to.Table("window", 0, meta)
+	meta.Release()
+	for _, s := range w.slices {
+		if err != nil {
+			return err
+		}
+		n := s.keys.Len()
+		cols := s.keys.Keys(mem, nil)
+		cols = append(cols, w.fill(n, func(int) int64 { return s.end }), w.fill(n, func(int) int64 { return s.first }), w.fill(n, func(int) int64 { return s.next }),
+			w.fill(n, func(g int) int64 { return s.bornIn(g) }), w.fill(n, func(g int) int64 { return s.born[g] }))
+		cols = append(cols, s.aggs.state(mem, nil)...)
+		fs := append(append(keyFields(w.keyTypes), wordFields("slice_end", "first_end", "next_end", "born_in", "born")...), stateFields(s.aggs.stateTypes())...)
+		rec := newRecord(arrow.NewSchema(fs, nil), cols, n)
+		err = to.Table("groups", len(w.keyTypes), rec)
+		rec.Release()
+		for i, d := range s.aggs.distinct {
+			if d != nil && err == nil {
+				err = w.snapshotDistinct(s, i, to)
+			}
+		}
+	}
+	return err
+}
+
+func (w *windowState) snapshotDistinct(s *slice, i int, to exec.StateWriter) error {
+	tuples, counts := s.aggs.distinct[i].tuples(w.env.Allocator)
+	defer releaseAll(tuples)
+	n := len(counts)
+	groups := make([]int32, n)
+	for j, g := range values[int64](tuples[0]) {
+		groups[j] = int32(g)
+	}
+	cols := s.keys.Keys(w.env.Allocator, groups)
+	cols = append(cols, w.fill(n, func(int) int64 { return s.end }), w.fill(n, func(int) int64 { return s.first }))
+	for _, c := range tuples[1:] {
+		c.Retain()
+		cols = append(cols, c)
+	}
+	cols = append(cols, w.fill(n, func(j int) int64 { return counts[j] }))
+	fs := append(keyFields(w.keyTypes), wordFields("slice_end", "first_end")...)
+	for j, t := range s.aggs.distinct[i].types[1:] {
+		fs = append(fs, arrow.Field{Name: fmt.Sprintf("arg%d", j), Type: t, Nullable: true})
+	}
+	rec := newRecord(arrow.NewSchema(append(fs, wordFields("count")...), nil), cols, n)
+	defer rec.Release()
+	return to.Table(fmt.Sprintf("distinct%d", i), len(w.keyTypes), rec)
+}
+
+func (w *windowState) restore(from exec.StateReader) error {
+	for _, rec := range from.Table("window") {
+		// After a change of parallelism several parts come together: the watermark that all have reached, and a row number behind all of theirs.
+		wm := stream.Time(values[int64](rec.Column(0))[0])
+		if w.rows == 0 || wm < w.wm {
+			w.wm = wm
+		}
+		w.rows = max(w.rows, values[int64](rec.Column(1))[0])
+	}
+	k := len(w.keyTypes)
+	for _, rec := range from.Table("groups") {
+		word := func(c int) []int64 { return values[int64](rec.Column(k + c)) }
+		err := w.runs(rec, k, func(s *slice, rows []int32) error {
+			ids, err := w.groups(s, rec.Columns()[:k], rows, len(rows), 0, nil)
+			if err != nil {
+				return err
+			}
+			s.next = word(2)[rows[0]]
+			for i, id := range ids {
+				r := rows[i]
+				s.born[id] = word(4)[r]
+				if from := word(3)[r]; from != s.end || s.from != nil || w.perWindow {
+					w.gatherFrom(s)
+					for len(s.from) <= int(id) {
+						s.from = append(s.from, s.end)
+					}
+					s.from[id] = from
+				}
+			}
+			s.aggs.mergeState(ids, rows, rec.Columns()[k+5:])
+			return w.charge(s)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for i, a := range w.aggs {
+		if !a.Distinct {
+			continue
+		}
+		for _, rec := range from.Table(fmt.Sprintf("distinct%d", i)) {
+			args := rec.Columns()[k+2 : k+2+len(a.Args)]
+			counts := values[int64](rec.Column(k + 2 + len(a.Args)))
+			err := w.runs(rec, k, func(s *slice, rows []int32) error {
+				ids, err := w.groups(s, rec.Columns()[:k], rows, len(rows), 0, nil)
+				if err != nil {
+					return err
+				}
+				groups := make([]int64, rec.NumRows())
+				for j := range groups {
+					groups[j] = -1
+				}
+				for j, id := range ids {
+					groups[rows[j]] = int64(id)
+				}
+				if err := s.aggs.distinct[i].merge(groups, args, counts, s.aggs.accs[i]); err != nil {
+					return err
+				}
+				return w.charge(s)
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// runs calls f for each run of rows of one slice; the two columns behind the k key columns say which.
+func (w *windowState) runs(rec arrow.RecordBatch, k int, f func(s *slice, rows []int32) error) error {
+	ends, firsts := values[int64](rec.Column(k)), values[int64](rec.Column(k+1))
+	n := int(rec.NumRows())
+	for from := 0; from < n; {
+		to := from + 1
+		for to < n && ends[to] == ends[from] && firsts[to] == firsts[from] {
+			to++
+		}
+		s, err := w.at(ends[from], firsts[from])
+		if err != nil {
+			return err
+		}
+		rows := make([]int32, to-from)
+		for i := range rows {
+			rows[i] = int32(from + i)
+		}
+		if err := f(s, rows); err != nil {
+			return err
+		}
+		from = to
+	}
+	return nil
+}
