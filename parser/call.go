@@ -314,7 +314,7 @@ func (p *parser) tableArg(src int, a *ast.TableArg) {
 		p.expect("BY")
 		// PARTITION BY a, b: a comma may also end the argument, so several columns
 		// stand in parentheses.
-		if p.op("(") && !p.isQuery(p.i) {
+		if p.op("(") && !p.isQuery(p.i) && p.closesList(p.i) {
 			p.i++
 			for {
 				next()
@@ -336,7 +336,10 @@ func (p *parser) tableArg(src int, a *ast.TableArg) {
 	}
 	if p.accept("ORDER") {
 		p.expect("BY")
-		parens := p.acceptOp("(")
+		parens := p.op("(") && !p.isQuery(p.i) && p.closesList(p.i)
+		if parens {
+			p.i++
+		}
 		for {
 			from := p.i
 			next()
@@ -354,6 +357,17 @@ func (p *parser) tableArg(src int, a *ast.TableArg) {
 	}
 	p.emit(")", p.i-1)
 	a.Span = p.spanFrom(src)
+}
+
+// closesList reports whether the parenthesis at token i holds a whole list, and
+// is not the start of an expression like (a + b) * 2.
+func (p *parser) closesList(i int) bool {
+	m := p.match[i]
+	if m < 0 {
+		return true
+	}
+	n := &p.toks[m+1]
+	return n.up == "ORDER" || n.kind == tokEOF || n.kind == tokOp && (n.text == "," || n.text == ")" || n.text == ";")
 }
 
 // continuesList reports whether the PARTITION BY or ORDER BY list of a table

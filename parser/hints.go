@@ -36,7 +36,7 @@ func (h *parser) hintList(comment *token) []ast.Hint {
 	for h.tok().kind != tokEOF {
 		src := h.i
 		t := h.tok()
-		if t.kind != tokIdent && t.kind != tokQuoted {
+		if t.kind != tokIdent {
 			h.unexpected("the name of a hint")
 		}
 		h.i++
@@ -70,7 +70,7 @@ func (h *parser) hintArg(hidden bool, comment *token) ast.HintArg {
 		h.unexpected("an argument of the hint")
 	}
 	h.i++
-	a := ast.HintArg{Key: t.text, Quoted: t.kind == tokString}
+	a := ast.HintArg{Key: t.text, Quoted: t.kind == tokString || t.kind == tokQuoted}
 	for t.kind == tokIdent && h.op(".") { // db.table
 		h.i++
 		a.Key += "." + h.anyIdent().Name

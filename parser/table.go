@@ -68,6 +68,7 @@ func (p *parser) from() {
 		p.emit(")", j.src)
 	}
 	if len(open) > 0 {
+		p.expectedAt = -1 // the words of other clauses do not help here
 		p.want("ON")
 		p.want("USING")
 		p.unexpected("")

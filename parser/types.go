@@ -65,8 +65,8 @@ func (p *parser) typeName() *ast.TypeName {
 	if p.accept("NOT") {
 		p.expect("NULL")
 		ty.NotNull = true
-	} else {
-		p.accept("NULL")
+	} else if p.is("NULL") && p.peek(1).up != "ON" { // not JSON's NULL ON EMPTY
+		p.i++
 	}
 	ty.Span = p.spanFrom(src)
 	for p.is("ARRAY") || p.is("MULTISET") { // INT ARRAY, the standard's spelling

@@ -57,6 +57,11 @@ func dumpStruct(b *strings.Builder, v reflect.Value) {
 	case Name:
 		b.WriteString("`" + strings.Join(ObjectName{Parts: x.Parts}.Strings(), "`.`") + "`")
 		return
+	case IntervalQualifier:
+		var p printer
+		p.qualifier(x)
+		b.WriteString(p.b.String())
+		return
 	case Literal:
 		if x.Kind == NumberLit || x.Kind == BoolLit || x.Kind == NullLit || x.Kind == UnknownLit {
 			b.WriteString(x.Value)
