@@ -146,6 +146,8 @@ type Event struct {
 	Batch     Batch
 	Watermark Time // no more rows with time <= Watermark on this input
 	Barrier   Barrier
+	// Seq, of a Watermark, is also progress in sequence numbers: rows that come at this very watermark have Seq >= Seq. 0 says nothing.
+	Seq int64
 }
 
 // Barrier is a cut through the stream: everything before it belongs to the checkpoint ID, nothing behind it.

@@ -1,0 +1,319 @@
+package task
+
+import (
+	"context"
+	"sync"
+
+	"github.com/weir-sql/weir/exec"
+	"github.com/weir-sql/weir/exec/exchange"
+	"github.com/weir-sql/weir/exec/stream"
+)
+
+// inbox is the queue in front of one partition of a task: one channel for each partition of each producer, bounded in rows and bytes.
+type inbox struct {
+	mu       sync.Mutex
+	channels []*channel
+	wake     chan struct{}
+	account  *exec.Account
+	maxRows  int64
+	maxBytes int64
+}
+
+// channel is one producer's way into an inbox.
+type channel struct {
+	box    *inbox
+	input  int // number of the exchange in the task's Inputs
+	queue  []stream.Event
+	rows   int64
+	bytes  int64
+	space  chan struct{} // signals that the channel is below its bounds
+	enough bool          // the consumer wants no more rows
+	closed bool          // the consumer is gone
+}
+
+func newInbox(wake chan struct{}, account *exec.Account, batchRows int) *inbox {
+	return &inbox{wake: wake, account: account, maxRows: int64(max(4*batchRows, 64)), maxBytes: 8 << 20}
+}
+
+func (b *inbox) add(input int) *channel {
+	c := &channel{box: b, input: input, space: make(chan struct{}, 1)}
+	b.channels = append(b.channels, c)
+	return c
+}
+
+func eventBytes(e stream.Event) int64 {
+	if e.Kind != stream.EventBatch || e.Batch.Record == nil {
+		return 0
+	}
+	n := exchange.Bytes(e.Batch.Record) + int64(8*(len(e.Batch.Before)+len(e.Batch.Seq))+len(e.Batch.Kinds)+4*len(e.Batch.Selection))
+	if all := e.Batch.Record.NumRows(); e.Batch.Selection != nil && all > 0 {
+		n = n * int64(len(e.Batch.Selection)) / all
+	}
+	return n
+}
+
+// put adds an event, whose batch it owns also when it fails. A batch waits while the channel is full; nothing else does.
+func (c *channel) put(ctx context.Context, e stream.Event) error {
+	n, rows := eventBytes(e), int64(0)
+	if e.Kind == stream.EventBatch {
+		rows = int64(e.Batch.Len())
+	}
+	b := c.box
+	for {
+		b.mu.Lock()
+		switch {
+		case c.closed, c.enough && e.Kind == stream.EventBatch:
+			closed := c.closed
+			b.mu.Unlock()
+			e.Batch.Release()
+			if closed && ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return exec.ErrEnough
+		case e.Kind != stream.EventBatch || c.rows < b.maxRows && c.bytes < b.maxBytes:
+			c.queue = append(c.queue, e)
+			c.rows += rows
+			c.bytes += n
+			b.mu.Unlock()
+			err := b.account.Grow(n)
+			select {
+			case b.wake <- struct{}{}:
+			default:
+			}
+			return err
+		}
+		b.mu.Unlock()
+		select {
+		case <-c.space:
+		case <-ctx.Done():
+			e.Batch.Release()
+			return ctx.Err()
+		}
+	}
+}
+
+// peek returns the first event and leaves it there.
+func (c *channel) peek() (stream.Event, bool) {
+	c.box.mu.Lock()
+	defer c.box.mu.Unlock()
+	if len(c.queue) == 0 {
+		return stream.Event{}, false
+	}
+	return c.queue[0], true
+}
+
+// markers removes all barriers without snapshot and returns their ids.
+func (c *channel) markers() (ids []int64) {
+	c.box.mu.Lock()
+	defer c.box.mu.Unlock()
+	keep := c.queue[:0:0]
+	for _, e := range c.queue {
+		if e.Kind == stream.EventBarrier && !e.Barrier.Snapshot {
+			ids = append(ids, e.Barrier.ID)
+		} else {
+			keep = append(keep, e)
+		}
+	}
+	if len(ids) > 0 {
+		c.queue = keep
+	}
+	return ids
+}
+
+// barrier finds the first barrier with a snapshot: how many events lie before it, -1 when there is none.
+func (c *channel) barrier() (at int, b stream.Barrier) {
+	c.box.mu.Lock()
+	defer c.box.mu.Unlock()
+	for i, e := range c.queue {
+		if e.Kind == stream.EventBarrier && e.Barrier.Snapshot {
+			return i, e.Barrier
+		}
+	}
+	return -1, b
+}
+
+// cut removes the barrier at position at and returns the events before it, which stay in the queue; their batches are retained.
+func (c *channel) cut(at int) []stream.Event {
+	c.box.mu.Lock()
+	defer c.box.mu.Unlock()
+	before := append([]stream.Event(nil), c.queue[:at]...)
+	for _, e := range before {
+		e.Batch.Retain()
+	}
+	c.queue = append(append([]stream.Event(nil), c.queue[:at]...), c.queue[at+1:]...)
+	return before
+}
+
+// take removes the first event.
+func (c *channel) take() (stream.Event, bool) {
+	b := c.box
+	b.mu.Lock()
+	if len(c.queue) == 0 {
+		b.mu.Unlock()
+		return stream.Event{}, false
+	}
+	e := c.queue[0]
+	c.queue[0] = stream.Event{}
+	c.queue = c.queue[1:]
+	n := eventBytes(e)
+	if e.Kind == stream.EventBatch {
+		c.rows -= int64(e.Batch.Len())
+		c.bytes -= n
+	}
+	c.signalSpace()
+	b.mu.Unlock()
+	_ = b.account.Grow(-n)
+	return e, true
+}
+
+func (c *channel) signalSpace() {
+	if c.rows < c.box.maxRows && c.bytes < c.box.maxBytes || c.enough || c.closed {
+		select {
+		case c.space <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// refuse tells the producer that no more rows are wanted and drops those that wait.
+func (c *channel) refuse() {
+	b := c.box
+	b.mu.Lock()
+	c.enough = true
+	keep := c.queue[:0:0]
+	var freed int64
+	for _, e := range c.queue {
+		if e.Kind != stream.EventBatch {
+			keep = append(keep, e)
+			continue
+		}
+		freed += eventBytes(e)
+		e.Batch.Release()
+	}
+	c.queue, c.rows, c.bytes = keep, 0, 0
+	c.signalSpace()
+	b.mu.Unlock()
+	_ = b.account.Grow(-freed)
+}
+
+// close drops everything; producers are told that nothing is wanted.
+func (b *inbox) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, c := range b.channels {
+		for _, e := range c.queue {
+			_ = b.account.Grow(-eventBytes(e))
+			e.Batch.Release()
+		}
+		c.queue, c.rows, c.bytes, c.closed = nil, 0, 0, true
+		c.signalSpace()
+	}
+}
+
+// writer is a producer's end of an exchange: it spreads batches over the partitions of the consumer and tells all of them the rest.
+type writer struct {
+	c      *chain
+	spec   *Exchange
+	to     []*channel // by partition of the consumer; set by the job
+	enough []bool
+	last   stream.Time
+	split  *exchange.Partitioner
+}
+
+func newWriter(c *chain, spec *Exchange) *writer {
+	return &writer{c: c, spec: spec, last: stream.MinTime}
+}
+
+// connect adds the consumer's partitions.
+func (w *writer) connect(to []*channel) {
+	w.to, w.enough = to, make([]bool, len(to))
+	w.split = exchange.NewPartitioner(w.spec.Keys, len(to))
+}
+
+func (w *writer) batch(ctx context.Context, _ int, b stream.Batch) error {
+	if len(w.to) == 1 {
+		return w.put(ctx, 0, stream.Event{Kind: stream.EventBatch, Batch: b})
+	}
+	parts, err := w.split.Partition(b)
+	if err != nil {
+		return err
+	}
+	for p, part := range parts {
+		if part.Len() == 0 {
+			continue
+		}
+		if e := w.put(ctx, p, stream.Event{Kind: stream.EventBatch, Batch: part}); e != nil && e != exec.ErrEnough {
+			for _, rest := range parts[p+1:] {
+				if rest.Len() > 0 {
+					rest.Release()
+				}
+			}
+			return e
+		}
+	}
+	return w.all()
+}
+
+func (w *writer) put(ctx context.Context, p int, e stream.Event) error {
+	err := w.to[p].put(ctx, e)
+	if err == exec.ErrEnough {
+		w.enough[p] = true
+	}
+	return err
+}
+
+// unwanted reports that no consumer wants more, as far as they have said.
+func (w *writer) unwanted() bool {
+	for p, c := range w.to {
+		c.box.mu.Lock()
+		w.enough[p] = w.enough[p] || c.enough
+		c.box.mu.Unlock()
+	}
+	return w.all() != nil
+}
+
+// all returns ErrEnough when no partition wants more.
+func (w *writer) all() error {
+	for _, e := range w.enough {
+		if !e {
+			return nil
+		}
+	}
+	return exec.ErrEnough
+}
+
+func (w *writer) tell(ctx context.Context, e stream.Event) error {
+	for p := range w.to {
+		if err := w.put(ctx, p, e); err != nil && err != exec.ErrEnough {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *writer) watermark(ctx context.Context, wm stream.Time) error {
+	w.last = wm
+	return w.tell(ctx, stream.Event{Kind: stream.EventWatermark, Watermark: wm})
+}
+
+// progress says that all rows with a sequence number below seq have been worked off.
+func (w *writer) progress(ctx context.Context, seq int64) error {
+	return w.tell(ctx, stream.Event{Kind: stream.EventWatermark, Watermark: w.last, Seq: seq})
+}
+
+func (w *writer) end(ctx context.Context, _ int) error {
+	return w.tell(ctx, stream.Event{Kind: stream.EventEnd})
+}
+
+func (w *writer) idle(ctx context.Context) error {
+	return w.tell(ctx, stream.Event{Kind: stream.EventIdle})
+}
+
+// active wakes the consumers' view of this producer up, without news.
+func (w *writer) active(ctx context.Context) error {
+	return w.tell(ctx, stream.Event{Kind: stream.EventWatermark, Watermark: w.last})
+}
+
+func (w *writer) barrier(ctx context.Context, b stream.Barrier) error {
+	return w.tell(ctx, stream.Event{Kind: stream.EventBarrier, Barrier: b})
+}

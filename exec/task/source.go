@@ -1,0 +1,682 @@
+package task
+
+import (
+	"container/heap"
+	"context"
+	"errors"
+	"runtime/debug"
+	"slices"
+	"sort"
+	"sync/atomic"
+	"time"
+
+	"github.com/weir-sql/weir/connectors"
+	"github.com/weir-sql/weir/exec"
+	"github.com/weir-sql/weir/exec/stream"
+)
+
+// source runs a source task: it reads blocks, has them decoded, puts rows in order and fixes the watermark before each of them, has the stateless head
+// of the chain run over the batches, and gives these to the rest of the chain, in order. All but decoding and the head happens on one goroutine; with
+// one thread these do too.
+type source struct {
+	*chain
+	spec    *Source
+	src     connectors.Source
+	env     *connectors.Env
+	metrics *exec.Metrics
+	read1   *atomic.Int64 // rows read
+	account *exec.Account
+	pool    workers
+	wake    chan struct{}
+	box     *mailbox
+	open    int // readers that are open
+	blocks  int // read, not used up
+
+	blockBytes, maxBlocks, maxItems int
+
+	// Order of rows.
+	splits    []*split
+	ordered   bool // bounded splits in a defined order
+	heap      splitHeap
+	upcoming  []*split // not started at the beginning, in the order in which they will be
+	ahead1    int
+	last      *split // of the last row, while it is not known whether it goes on
+	comb      Combiner
+	arrived   []*block
+	turn      int
+	w         stream.Time // combined watermark behind the rows taken
+	emitted   stream.Time // what rows are judged by under on-periodic
+	nextTick  time.Time
+	rows      int64 // taken so far
+	startRows int64
+	relist    bool // Changed has signalled
+	idleSent  bool
+
+	items     []*item
+	sent      stream.Time // last watermark put into an item
+	sentIdle  bool
+	ended     bool // nothing more to read
+	stopping  bool // a barrier with Stop is under way
+	finished  bool // the chain has been ended
+	stopped   bool
+	headSides [][]*side
+	markers   []*barrierRequest // wait until there is nothing to read
+}
+
+func newSource(j *Job, t *Task) *source {
+	s := &source{chain: newChain(j, t, 0), spec: t.Source, wake: make(chan struct{}, 1), w: stream.MinTime, emitted: stream.MinTime, sent: stream.MinTime}
+	s.box = &mailbox{wake: s.wake}
+	s.metrics = j.metricsOf(s.spec.ID, s.spec.Name, 0)
+	s.read1 = s.metrics.Counter(exec.RowsIn)
+	s.account = exec.NewAccount("table "+s.spec.Table, j.o.Budget)
+	s.env = j.connectorEnv(s.metrics, s.account)
+	s.maxItems = 1
+	s.maxBlocks = 1
+	if j.o.Threads > 1 {
+		s.maxItems, s.maxBlocks = j.o.Threads+1, j.o.Threads+2
+	}
+	s.blockBytes = s.spec.BlockBytes
+	if s.blockBytes <= 0 {
+		s.blockBytes = defaultBlockBytes
+	}
+	s.blockBytes = min(s.blockBytes, maxBlockBytes)
+	for _, op := range t.Head {
+		var sides []*side
+		for _, name := range sortedKeys(op.Side) {
+			sides = append(sides, &side{name: name, f: newFanout(s.receivers(op.Side[name], map[any]receiver{}))})
+		}
+		s.headSides = append(s.headSides, sides)
+	}
+	return s
+}
+
+const maxBlockBytes = 512 << 10
+
+func (s *source) signal() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (s *source) panicked(operator string, p any) error {
+	s.job.o.Log.Error("panic", "query", s.job.o.Query, "operator", operator, "panic", p, "stack", string(debug.Stack()))
+	return internalError(s.job.o.Query, operator, s.partition, p)
+}
+
+// submit has f done by a worker.
+func (s *source) submit(_ context.Context, f func(*worker)) { s.pool.do(f) }
+
+// begin opens everything.
+func (s *source) begin(ctx context.Context, snap *TaskSnapshot) error {
+	if err := s.chain.open(ctx, snap); err != nil {
+		return err
+	}
+	for _, sides := range s.headSides {
+		for _, sd := range sides {
+			sd.ctx = ctx
+		}
+	}
+	for range max(s.job.o.Threads, 1) {
+		w := &worker{}
+		s.pool.all = append(s.pool.all, w)
+		if s.spec.NewTimes != nil {
+			w.times = s.spec.NewTimes()
+		}
+		for i, op := range s.task.Head {
+			h := &headOp{s: s, w: w, at: i, spec: op, ctx: ctx}
+			h.in, h.got = h.metrics.Counter(exec.RowsIn), h.metrics.Counter(exec.RowsOut)
+			h.out = h
+			if wrap := s.job.o.Wrap; wrap != nil {
+				h.out = wrap(op.ID, op.Name, op.Schema, h)
+			}
+			h.op = op.New()
+			w.head = append(w.head, h)
+			env := s.job.env(op, 0, 1, &h.metrics)
+			env.Timer = func(time.Time) { panic("a stateless operator asked for a timer") }
+			s.current = op.Name
+			if err := h.op.Open(ctx, env, nil); err != nil {
+				return err
+			}
+			s.job.metricsOf(op.ID, op.Name, 0)
+		}
+	}
+	s.pool.start()
+	s.current = s.spec.Name
+	var err error
+	if s.src, err = s.spec.Open(); err != nil {
+		return err
+	}
+	if err := s.findSplits(ctx, snap); err != nil {
+		return err
+	}
+	s.nextTick = s.job.o.Clock.Now().Add(s.spec.Interval)
+	return nil
+}
+
+// findSplits lists the splits, restores their positions, and puts them in order.
+func (s *source) findSplits(ctx context.Context, snap *TaskSnapshot) error {
+	found, err := s.src.Splits(ctx, s.env)
+	if err != nil {
+		return err
+	}
+	bounded := s.src.Changed() == nil
+	for _, sp := range found {
+		bounded = bounded && sp.Bounded
+	}
+	s.ordered = bounded && s.spec.Order != OrderArrival
+	if snap == nil {
+		for _, sp := range found {
+			s.addSplit(sp)
+		}
+	} else {
+		from := snap.Source
+		s.w, s.emitted, s.rows, s.ended = from.Combined, from.Emitted, from.Rows, from.Ended
+		for _, ss := range from.Splits {
+			sp := s.addSplit(ss.Split)
+			sp.pos, sp.skip, sp.rows, sp.wm, sp.started, sp.first = ss.Position, ss.Skip, ss.Rows, ss.Watermark, ss.Started, ss.First
+			sp.finished = ss.State == Finished
+			s.comb.marks[sp.input], s.comb.states[sp.input] = ss.Watermark, ss.State
+		}
+		s.comb.combined = from.Combined
+		if !s.ordered { // what came since; of a bounded scan the list is fixed at its start
+			s.addNew(found)
+		}
+		for id, m := range snap.Counters {
+			if id == s.spec.ID {
+				s.job.restoreCounters(id, 0, m)
+			}
+		}
+	}
+	s.startRows = s.rows
+	s.idleSent = s.comb.AllIdle()
+	if !s.ordered {
+		return nil
+	}
+	s.heap.bySpec = s.spec.Order == OrderSplit
+	var live []*split
+	for _, sp := range s.splits {
+		if !sp.finished {
+			live = append(live, sp)
+		}
+	}
+	if s.spec.NewTimes != nil && len(live) > 1 && snap == nil {
+		if err := s.learnAll(ctx, live); err != nil {
+			return err
+		}
+	}
+	for _, sp := range live {
+		heap.Push(&s.heap, sp)
+	}
+	for _, sp := range live {
+		if !sp.started {
+			s.upcoming = append(s.upcoming, sp)
+		}
+	}
+	sort.SliceStable(s.upcoming, func(i, j int) bool { return !s.heap.bySpec && s.upcoming[i].first < s.upcoming[j].first })
+	return nil
+}
+
+// learnAll learns the first watermark of each split.
+func (s *source) learnAll(ctx context.Context, live []*split) error {
+	for _, sp := range live {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := s.learn(ctx, s.pool.all[0], sp); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *source) addSplit(spec connectors.Split) *split {
+	sp := &split{spec: spec, idx: len(s.splits), wm: stream.MinTime, first: stream.MinTime, heapAt: -1, lastRow: s.job.o.Clock.Now()}
+	sp.input = s.comb.Add()
+	s.splits = append(s.splits, sp)
+	return sp
+}
+
+// addNew adds splits that are not known yet.
+func (s *source) addNew(found []connectors.Split) {
+	known := map[string]bool{}
+	for _, sp := range s.splits {
+		known[sp.spec.ID] = true
+	}
+	for _, sp := range found {
+		if !known[sp.ID] {
+			s.addSplit(sp)
+		}
+	}
+}
+
+// run reads until the end, a stop, or an error.
+func (s *source) run(ctx context.Context) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		done, err := s.control(ctx)
+		if err != nil || done {
+			return err
+		}
+		if err := s.timers.fire(ctx); err != nil {
+			return err
+		}
+		for len(s.items) > 0 && s.items[0].ready.Load() {
+			it := s.items[0]
+			s.items = s.items[1:]
+			if err := s.deliver(ctx, it); err != nil {
+				it.release()
+				if !errors.Is(err, exec.ErrEnough) {
+					return err
+				}
+				s.enough()
+			}
+			if s.stopped {
+				return s.linger(ctx, s.box)
+			}
+		}
+		status := nextEnd
+		if !s.ended && !s.stopping {
+			if len(s.items) >= s.maxItems {
+				status = nextDecode
+			} else {
+				status, err = s.step(ctx)
+				if err != nil {
+					return err
+				}
+				if status == nextItem {
+					continue
+				}
+			}
+		}
+		if len(s.items) == 0 {
+			if status == nextEnd && !s.stopping {
+				s.ended = true
+			}
+			if status != nextDecode && len(s.markers) > 0 {
+				s.mark()
+				continue
+			}
+			if s.ended && !s.finished && !s.stopping {
+				s.finished = true
+				if err := s.endChain(ctx); err != nil {
+					return err
+				}
+				s.job.taskFinished()
+				continue
+			}
+		}
+		if err := s.waitFor(ctx, status); err != nil {
+			return err
+		}
+	}
+}
+
+// step makes one item, if it can.
+func (s *source) step(ctx context.Context) (nextStatus, error) {
+	limit := s.job.o.BatchRows
+	if n := s.job.o.CheckpointAfterRows; n > 0 && !s.job.rowBarrierBegun() {
+		if left := n - (s.rows - s.startRows); left <= 0 {
+			s.job.beginRowBarrier()
+			return nextItem, nil
+		} else if int64(limit) > left {
+			limit = int(left)
+		}
+	}
+	if err := s.tick(); err != nil {
+		return 0, err
+	}
+	if err := s.ahead(ctx); err != nil {
+		return 0, err
+	}
+	var it *item
+	var status nextStatus
+	var err error
+	if s.ordered {
+		it, status, err = s.nextOrdered(ctx, limit)
+	} else {
+		if err := s.changed(ctx); err != nil {
+			return 0, err
+		}
+		s.idleCheck()
+		it, status, err = s.nextArrival(ctx, limit)
+	}
+	if err != nil || status != nextItem {
+		return status, err
+	}
+	if s.spec.Interval > 0 {
+		it.wm = s.emitted
+	}
+	s.sent, s.sentIdle = max(s.sent, it.wm), it.idle
+	s.push(ctx, it)
+	return nextItem, nil
+}
+
+// push puts an item behind those under way.
+func (s *source) push(ctx context.Context, it *item) {
+	s.items = append(s.items, it)
+	if it.rows == 0 {
+		it.ready.Store(true)
+		return
+	}
+	s.submit(ctx, func(w *worker) { s.runHead(ctx, w, it) })
+}
+
+// tick lets the periodic watermark catch up when its time has come.
+func (s *source) tick() error {
+	if s.spec.Interval <= 0 {
+		return nil
+	}
+	if now := s.job.o.Clock.Now(); !now.Before(s.nextTick) {
+		for !now.Before(s.nextTick) {
+			s.nextTick = s.nextTick.Add(s.spec.Interval * max(1, now.Sub(s.nextTick)/s.spec.Interval))
+		}
+		if s.w > s.emitted {
+			s.emitted = s.w
+			it := &item{wm: s.emitted, idle: s.sentIdle}
+			it.ready.Store(true)
+			s.items = append(s.items, it)
+			s.sent = s.emitted
+		}
+	}
+	return nil
+}
+
+// changed looks for new splits.
+func (s *source) changed(ctx context.Context) error {
+	select {
+	case <-s.src.Changed():
+		s.relist = true
+	default:
+	}
+	if !s.relist {
+		return nil
+	}
+	s.relist = false
+	s.current = s.spec.Name
+	found, err := s.src.Splits(ctx, s.env)
+	if err != nil {
+		return err
+	}
+	s.addNew(found)
+	return nil
+}
+
+// idleCheck marks splits idle that had no row for the timeout.
+func (s *source) idleCheck() {
+	if s.spec.IdleTimeout <= 0 {
+		return
+	}
+	now := s.job.o.Clock.Now()
+	for _, sp := range s.splits {
+		if !sp.finished && !sp.spec.Bounded && len(sp.queue) == 0 && s.comb.State(sp.input) == Active && now.Sub(sp.lastRow) >= s.spec.IdleTimeout {
+			s.comb.Idle(sp.input)
+		}
+	}
+}
+
+// deliver gives an item to the chain.
+func (s *source) deliver(ctx context.Context, it *item) error {
+	if it.err != nil {
+		return it.err
+	}
+	for _, c := range it.count {
+		op := s.task.Head[c.op]
+		s.job.metricsOf(op.ID, op.Name, 0).Counter(c.name).Add(c.value)
+	}
+	out := it.out
+	it.out = nil
+	for i, o := range out {
+		var err error
+		if o.side >= 0 {
+			err = s.headSides[o.op][o.side].Emit(o.batch)
+		} else {
+			err = s.to.batch(ctx, 0, o.batch)
+		}
+		if err != nil {
+			for _, rest := range out[i+1:] {
+				rest.batch.Release()
+			}
+			return err
+		}
+	}
+	if it.wm != stream.MinTime {
+		if err := s.to.watermark(ctx, it.wm); err != nil {
+			return err
+		}
+	}
+	if s.spec.NeedSeq && it.rows > 0 {
+		if err := s.chain.progress(ctx, it.seq+int64(it.rows)); err != nil {
+			return err
+		}
+	}
+	if it.barrier == nil && it.idle != s.idleSent {
+		s.idleSent = it.idle
+		if it.idle {
+			if err := s.chain.idle(ctx); err != nil {
+				return err
+			}
+		} else if err := s.chain.active(ctx); err != nil {
+			return err
+		}
+	}
+	if it.barrier != nil {
+		return s.deliverBarrier(ctx, it)
+	}
+	return nil
+}
+
+func (s *source) deliverBarrier(ctx context.Context, it *item) error {
+	b := it.barrier.barrier
+	var part *TaskSnapshot
+	if b.Snapshot {
+		part = newTaskSnapshot()
+		part.Source = it.cut
+		part.Counters[s.spec.ID] = it.counts
+		part.Ended = s.finished
+		for _, op := range s.task.Head {
+			part.count(op.ID, s.job.metricsOf(op.ID, op.Name, 0))
+		}
+	}
+	if err := s.chain.barrier(ctx, b, part); err != nil {
+		if part != nil {
+			part.release()
+		}
+		return err
+	}
+	s.job.barrierDone(b, s.task, s.partition, part)
+	s.stopped = b.Stop
+	return nil
+}
+
+// enough ends reading: nobody wants more rows.
+func (s *source) enough() {
+	s.ended = true
+	var keep []*item
+	for _, it := range s.items {
+		for !it.ready.Load() {
+			<-s.wake
+		}
+		if it.barrier != nil {
+			keep = append(keep, it)
+			continue
+		}
+		it.release()
+	}
+	s.items = keep
+	s.closeSplits()
+	s.signal()
+}
+
+func (s *source) endChain(ctx context.Context) error {
+	s.closeSplits()
+	if err := s.to.end(ctx, 0); err != nil {
+		return err
+	}
+	for _, sides := range s.headSides {
+		for _, sd := range sides {
+			if err := sd.f.end(ctx, 0); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// control handles what was asked of the task; done says that the job is over.
+func (s *source) control(ctx context.Context) (done bool, err error) {
+	for {
+		m, ok := s.box.take()
+		if !ok {
+			return false, nil
+		}
+		switch {
+		case m.barrier != nil && m.barrier.barrier.Snapshot:
+			s.cut(m.barrier)
+		case m.barrier != nil:
+			s.markers = append(s.markers, m.barrier)
+		case m.refused:
+			if !s.ended && s.unwanted() {
+				s.enough()
+			}
+		default:
+			if done, err := s.chain.control(ctx, m); done || err != nil {
+				return done, err
+			}
+		}
+	}
+}
+
+// cut puts a barrier behind the rows taken so far.
+func (s *source) cut(r *barrierRequest) {
+	it := &item{wm: stream.MinTime, barrier: r, cut: s.position(), counts: s.countRows()}
+	it.ready.Store(true)
+	s.items = append(s.items, it)
+	s.stopping = s.stopping || r.barrier.Stop
+}
+
+// mark sends the markers on their way: there is nothing to read now.
+func (s *source) mark() {
+	for _, r := range s.markers {
+		it := &item{wm: stream.MinTime, barrier: r}
+		it.ready.Store(true)
+		s.items = append(s.items, it)
+	}
+	s.markers = nil
+}
+
+// position is where the rows taken so far end.
+func (s *source) position() *SourceSnapshot {
+	out := &SourceSnapshot{Combined: s.w, Emitted: s.emitted, Rows: s.rows, Ended: s.ended}
+	for _, sp := range s.splits {
+		ss := SplitSnapshot{Split: sp.spec, Position: sp.pos, Skip: sp.skip, Rows: sp.rows, Watermark: sp.wm, Started: sp.started, First: sp.first,
+			State: s.comb.State(sp.input)}
+		if len(sp.queue) > 0 {
+			ss.Position, ss.Skip = sp.queue[0].start, sp.skip+sp.queue[0].next
+		}
+		if sp.finished {
+			ss.State = Finished
+		}
+		ss.Position = slices.Clone(ss.Position)
+		out.Splits = append(out.Splits, ss)
+	}
+	return out
+}
+
+// waitFor waits for whatever may let the task go on.
+func (s *source) waitFor(ctx context.Context, status nextStatus) error {
+	wait := []<-chan struct{}{s.wake}
+	changed := -1
+	var until time.Duration = -1
+	if !s.ended && !s.stopping && status == nextWaiting {
+		if c := s.src.Changed(); c != nil && !s.ordered {
+			changed = len(wait)
+			wait = append(wait, c)
+		}
+		for _, sp := range s.splits {
+			if sp.wait && sp.reader != nil {
+				if c := sp.reader.Ready(); c != nil {
+					wait = append(wait, c)
+				}
+			}
+		}
+		now := s.job.o.Clock.Now()
+		sooner := func(d time.Duration) {
+			if d = max(d, 0); until < 0 || d < until {
+				until = d
+			}
+		}
+		if s.spec.IdleTimeout > 0 && !s.ordered {
+			for _, sp := range s.splits {
+				if !sp.finished && !sp.spec.Bounded && s.comb.State(sp.input) == Active {
+					sooner(sp.lastRow.Add(s.spec.IdleTimeout).Sub(now))
+				}
+			}
+		}
+		if s.spec.Interval > 0 && s.w > s.emitted {
+			sooner(s.nextTick.Sub(now))
+		}
+	}
+	var clock <-chan time.Time
+	if until >= 0 {
+		c, cancel := s.job.o.Clock.After(until)
+		defer cancel()
+		clock = c
+	}
+	i, err := s.await(ctx, wait, clock)
+	if changed >= 0 && i == changed {
+		s.relist = true
+	}
+	return err
+}
+
+// closeSplits closes all readers and gives up what was read ahead.
+func (s *source) closeSplits() {
+	for _, sp := range s.splits {
+		s.drop(sp)
+		if err := s.closeSplit(sp); err != nil {
+			s.job.o.Log.Warn("closing a split", "table", s.spec.Table, "split", sp.spec.ID, "error", err)
+		}
+	}
+	s.arrived = nil
+}
+
+// close gives everything back, whatever happened before.
+func (s *source) close() error {
+	s.pool.stop()
+	for _, it := range s.items {
+		it.release()
+	}
+	s.items = nil
+	var first error
+	for _, sp := range s.splits {
+		for _, b := range sp.queue {
+			b.release()
+		}
+		sp.queue = nil
+		if err := s.closeSplit(sp); err != nil && first == nil {
+			first = err
+		}
+	}
+	for _, w := range s.pool.all {
+		for _, h := range w.head {
+			if err := h.op.Close(); err != nil && first == nil {
+				first = err
+			}
+		}
+		if w.times != nil {
+			w.times.Close()
+		}
+	}
+	if err := s.chain.close(); err != nil && first == nil {
+		first = err
+	}
+	if s.src != nil {
+		if err := s.src.Close(); err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}

@@ -1,0 +1,94 @@
+package task
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/weir-sql/weir/exec/stream"
+)
+
+func timeText(t stream.Time) string {
+	switch t {
+	case stream.MinTime:
+		return "-"
+	case stream.MaxTime:
+		return "end"
+	}
+	return strconv.FormatInt(int64(t), 10)
+}
+
+// TestCombiner runs scripts: "0:5" input 0 speaks with watermark 5, "0:-" it speaks without one, "0i" goes idle, "0f" finishes, "+" adds an input.
+// After each step the combined watermark is written down, with "~" behind it while all inputs are idle.
+func TestCombiner(t *testing.T) {
+	tests := []struct {
+		name   string
+		inputs int
+		script string
+		want   string
+	}{
+		{"one input", 1, "0:5 0:7 0:6 0f", "5 7 7 end"},
+		{"minimum of two", 2, "0:5 1:3 1:9 0:6", "- 3 5 6"},
+		{"silent input holds at minus infinity", 2, "0:5 0:50 1:-", "- - -"},
+		{"idle input has no say", 2, "0:5 1i 0:8 1:6 1:9", "- 5 8 8 8"},
+		{"wakes up behind: held until caught up", 2, "0:5 1i 0:20 1:7 0:30 1:19 1:25", "- 5 20 20 20 20 25"},
+		{"wakes up without a watermark", 2, "0:5 1i 0:20 1:- 0:30 1:22", "- 5 20 20 20 22"},
+		{"all idle: the watermark stays", 2, "0:5 1:9 0i 1i 0:6 0:7", "- 5 9 9~ 9 9"},
+		{"idle again behind", 2, "0:5 1:9 1i 0:20 1:10 1i 0:21", "- 5 5 20 20 20 21"},
+		{"finished is absent", 2, "0:5 1:9 0f 1:10 1f", "- 5 9 10 end"},
+		{"finished and the rest idle is not the end", 2, "0:5 1:3 0f 1i 1:4 1f", "- 3 3 3~ 4 end"},
+		{"finished before it spoke", 3, "0:5 1:6 2f 0f 1f", "- - 5 6 end"},
+		{"idle finishes", 2, "0:5 1:6 1i 1f 0f", "- 5 5 5 end"},
+		{"finished does not speak", 2, "0:5 1f 1:3 0:6", "- 5 5 6"},
+		{"new input never steps back", 1, "0:5 + 0:9 1:3 1:8", "5 5 5 5 8"},
+		{"new input after the end stays at the end", 1, "0:5 0f + 1:3", "5 end end end"},
+		{"negative times", 2, "0:-5 1:-9 1:-1", "- -9 -5"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var c Combiner
+			if c.Combined() != stream.MinTime || c.AllFinished() || c.AllIdle() {
+				t.Fatal("the empty combiner has a watermark")
+			}
+			for range tt.inputs {
+				c.Add()
+			}
+			var got []string
+			for _, step := range strings.Fields(tt.script) {
+				switch {
+				case step == "+":
+					c.Add()
+				case strings.HasSuffix(step, "i"):
+					c.Idle(int(step[0] - '0'))
+				case strings.HasSuffix(step, "f"):
+					c.Finish(int(step[0] - '0'))
+				default:
+					wm := stream.MinTime
+					if v := step[2:]; v != "-" {
+						n, err := strconv.ParseInt(v, 10, 64)
+						if err != nil {
+							t.Fatal(err)
+						}
+						wm = stream.Time(n)
+					}
+					i := int(step[0] - '0')
+					before := c.Combined()
+					others := c.Others(i)
+					fin := c.State(i) == Finished
+					c.Advance(i, wm)
+					if want := max(before, min(c.Mark(i), others)); !fin && c.Combined() != want {
+						t.Errorf("%s: combined %s, by Others %s", step, timeText(c.Combined()), timeText(want))
+					}
+				}
+				s := timeText(c.Combined())
+				if c.AllIdle() {
+					s += "~"
+				}
+				got = append(got, s)
+			}
+			if s := strings.Join(got, " "); s != tt.want {
+				t.Errorf("got  %s\nwant %s", s, tt.want)
+			}
+		})
+	}
+}
