@@ -142,27 +142,10 @@ func (d *decoder) text(c *colbuf.Col, b []byte, p int) (int, error) {
 		}
 	case types.Array, types.Map, types.Multiset, types.Row:
 		return next, misfit(c.Type, s, 0, len(s), "it is text")
-	case types.IntervalDayTime, types.IntervalYearMonth:
-		return next, d.interval(c, colbuf.Trim(s))
 	case types.Float, types.Double, types.Decimal:
 		s = colbuf.Trim(s)
 	}
 	return next, d.put(c, s)
-}
-
-// interval reads a number of months, or of milliseconds.
-func (d *decoder) interval(c *colbuf.Col, s []byte) error {
-	v, ok := colbuf.ParseInt(s)
-	switch {
-	case !ok:
-	case c.Type.Kind == types.IntervalDayTime && v <= 1<<53 && v >= -(1<<53):
-		c.PutI64(v * types.MicrosPerMilli)
-		return nil
-	case c.Type.Kind == types.IntervalYearMonth && int64(int32(v)) == v:
-		c.PutI32(int32(v))
-		return nil
-	}
-	return misfit(c.Type, s, 0, len(s), "write the number of months, or of milliseconds")
 }
 
 // number reads the number at p into c.
@@ -225,10 +208,8 @@ func (d *decoder) number(c *colbuf.Col, b []byte, p int) (int, error) {
 		return q, misfit(t, s, 0, len(s), "only true and false are")
 	case types.Float, types.Double, types.Decimal:
 		return q, d.put(c, s)
-	case types.Char, types.VarChar:
+	case types.Char, types.VarChar, types.IntervalDayTime, types.IntervalYearMonth:
 		return q, d.put(c, s)
-	case types.IntervalDayTime, types.IntervalYearMonth:
-		return q, d.interval(c, s)
 	case types.Timestamp, types.TimestampLTZ:
 		return q, d.put(c, s) // refused, with the cure
 	}

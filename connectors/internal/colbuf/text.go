@@ -230,10 +230,27 @@ func (x *Texts) Put(c *Col, b []byte) error {
 			return err
 		}
 		c.PutI64(v)
+	case types.IntervalDayTime, types.IntervalYearMonth:
+		return putInterval(c, Trim(b))
 	default:
 		return fmt.Errorf("%s cannot be read from text", t)
 	}
 	return nil
+}
+
+// putInterval reads a number of months, or of milliseconds.
+func putInterval(c *Col, b []byte) error {
+	v, ok := ParseInt(b)
+	switch {
+	case !ok:
+	case c.Type.Kind == types.IntervalDayTime && v <= 1<<53 && v >= -(1<<53):
+		c.PutI64(v * types.MicrosPerMilli)
+		return nil
+	case c.Type.Kind == types.IntervalYearMonth && int64(int32(v)) == v:
+		c.PutI32(int32(v))
+		return nil
+	}
+	return textError(c.Type, b, "write the number of months, or of milliseconds")
 }
 
 func equalFold(b []byte, s string) bool {
