@@ -10,7 +10,7 @@ import (
 	_ "time/tzdata" // zones must be there on machines without a zone database
 )
 
-var offsetZone = regexp.MustCompile(`^(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{2}))?(?::?(\d{2}))?$`)
+var offsetZone = regexp.MustCompile(`^(?:UTC|GMT|UT)?([+-])(?:(\d{1,2})|(\d{2}):?(\d{2})(?::?(\d{2}))?)$`)
 
 // LoadZone returns the time zone called name: a region of the IANA database ('Europe/Berlin'), 'UTC', 'Z', or a fixed offset from UTC ('+08:00', '-5',
 // 'GMT+8', 'UTC-03:30', at most 18 hours). Names are case-sensitive as in Java. The database is linked into the program.
@@ -22,9 +22,9 @@ func LoadZone(name string) (*time.Location, error) {
 		return nil, fmt.Errorf("unknown time zone '%s': give a name such as 'Europe/Berlin', 'UTC' or '+02:00'", name)
 	}
 	if m := offsetZone.FindStringSubmatch(name); m != nil {
-		h, _ := strconv.Atoi(m[2])
-		mi, _ := strconv.Atoi(m[3])
-		s, _ := strconv.Atoi(m[4])
+		h, _ := strconv.Atoi(m[2] + m[3]) // one of the two
+		mi, _ := strconv.Atoi(m[4])
+		s, _ := strconv.Atoi(m[5])
 		secs := h*3600 + mi*60 + s
 		if mi > 59 || s > 59 || secs > 18*3600 {
 			return nil, fmt.Errorf("time zone offset '%s' is out of range: at most 18:00", name)
@@ -91,9 +91,9 @@ func wallSeconds(wall int64, zone *time.Location, rule Overlap) (wallResult, int
 	var found []int64
 	at := lo
 	for {
-		start, end, off := boundsAt(at, zone)
+		_, end, off := boundsAt(at, zone)
 		inst := wall - off
-		if inst >= start && inst < end {
+		if inst >= at && inst < end {
 			found = append(found, inst)
 		}
 		if end > hi {
@@ -144,6 +144,11 @@ func boundsAt(sec int64, zone *time.Location) (start, end, off int64) {
 	}
 	if !e.IsZero() {
 		end = e.Unix()
+	}
+	if end <= sec || start > sec {
+		// Go's ZoneBounds is a day short on the 31st of December of leap years behind the last listed transition (2037). No zone changes then.
+		start = sec - FloorMod(sec, 86400)
+		end = start + 86400
 	}
 	return start, end, int64(o)
 }
