@@ -237,6 +237,7 @@ type distinctSet struct {
 
 	ids, groups, rows []int32 // scratch
 	words             []int64
+	column            arrow.Array // of words
 }
 
 func newDistinctSet(args []types.Type, retract bool, acct *exec.Account) *distinctSet {
@@ -270,19 +271,23 @@ func (d *distinctSet) add(groups, rows []int32, args []arrow.Array, kinds []stre
 		return nil, nil, nil
 	}
 	// The group column has to be numbered as the arguments are.
-	if rows == nil {
-		d.words = grown(d.words, n)
-		for i, grp := range groups {
+	need := n
+	if rows != nil {
+		need = int(rows[n-1]) + 1
+	}
+	if need > len(d.words) {
+		d.words = make([]int64, max(need, 2*len(d.words)))
+		d.column = wordColumn(d.words)
+	}
+	for i, grp := range groups {
+		if rows == nil {
 			d.words[i] = int64(grp)
-		}
-	} else {
-		d.words = grown(d.words, int(rows[n-1])+1)
-		for i, grp := range groups {
+		} else {
 			d.words[rows[i]] = int64(grp)
 		}
 	}
 	var few [5]arrow.Array
-	cols := append(append(few[:0], wordColumn(d.words)), args...)
+	cols := append(append(few[:0], d.column), args...)
 	d.ids = grown(d.ids, n)
 	g, r = d.groups[:0], d.rows[:0]
 	if d.counts == nil {

@@ -1,0 +1,266 @@
+package op
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/weir-sql/weir/exec"
+	"github.com/weir-sql/weir/exec/stream"
+	"github.com/weir-sql/weir/types"
+)
+
+// flush emits the changes of a batch. Updates that leave the result as it is are left out.
+func (o *GroupAggregate) flush(b *stream.Batch, out exec.Output) error {
+	vals := make([]arrow.Array, len(o.values))
+	for i, v := range o.values {
+		vals[i] = v.NewArray()
+	}
+	defer releaseAll(vals)
+	o.n = 0
+	if len(o.changes) == 0 {
+		return nil
+	}
+	same := make([]func(i, j int) bool, len(vals))
+	for i, v := range vals {
+		same[i] = sameIn(v, o.cfg.Aggregates[i].Spec.Result)
+	}
+	var kinds []stream.RowKind
+	var groups, places, rows []int32
+	put := func(k stream.RowKind, c *change, place int32) {
+		kinds, groups, places, rows = append(kinds, k), append(groups, c.group), append(places, place), append(rows, c.row)
+	}
+	plain := true
+	for i := range o.changes {
+		c := &o.changes[i]
+		switch {
+		case c.old < 0:
+			put(stream.Insert, c, c.now)
+			continue
+		case c.now < 0:
+			put(stream.Delete, c, c.old)
+		default:
+			changed := false
+			for _, f := range same {
+				changed = changed || !f(int(c.old), int(c.now))
+			}
+			if !changed {
+				continue
+			}
+			if o.cfg.UpdateBefore {
+				put(stream.UpdateBefore, c, c.old)
+			}
+			put(stream.UpdateAfter, c, c.now)
+		}
+		plain = false
+	}
+	o.changes = o.changes[:0]
+	if len(kinds) == 0 {
+		return nil
+	}
+	if plain {
+		kinds = nil
+	}
+	mem := o.env.Allocator
+	cols := o.table.Keys(mem, groups)
+	for _, v := range vals {
+		cols = append(cols, take(mem, v, places))
+	}
+	return emitRows(o.env, stream.Batch{Record: newRecord(o.schema, cols, len(groups)), Kinds: kinds,
+		Before: takeSide(b.Before, rows), Seq: takeSide(b.Seq, rows)}, out)
+}
+
+// sameIn compares two values of a column: NULL is NULL, a NaN has not changed, -0.0 is another value than 0.0.
+func sameIn(a arrow.Array, t types.Type) func(i, j int) bool {
+	var same func(i, j int) bool
+	switch a := a.(type) {
+	case *array.Int64:
+		same = func(i, j int) bool { return a.Value(i) == a.Value(j) }
+	case *array.Int32:
+		same = func(i, j int) bool { return a.Value(i) == a.Value(j) }
+	case *array.Float64:
+		same = func(i, j int) bool { return sameFloat(a.Value(i), a.Value(j)) }
+	case *array.Float32:
+		same = func(i, j int) bool { return sameFloat(float64(a.Value(i)), float64(a.Value(j))) }
+	case *array.String:
+		same = func(i, j int) bool { return a.Value(i) == a.Value(j) }
+	default:
+		same = func(i, j int) bool { return types.Compare(types.Get(a, i, t), types.Get(a, j, t)) == 0 }
+	}
+	return func(i, j int) bool {
+		if n := a.IsNull(i); n || a.IsNull(j) {
+			return n == a.IsNull(j)
+		}
+		return same(i, j)
+	}
+}
+
+func sameFloat(a, b float64) bool {
+	return a != a && b != b || math.Float64bits(a) == math.Float64bits(b)
+}
+
+// Finish implements exec.Operator: in Final mode this is where the result comes out.
+func (o *GroupAggregate) Finish(_ context.Context, out exec.Output) error {
+	if !o.cfg.Final {
+		return nil
+	}
+	groups := o.live()
+	if len(groups) == 0 && len(o.cfg.Keys) == 0 {
+		// The one row of a global aggregate over nothing.
+		if err := o.fresh(); err != nil {
+			return err
+		}
+		o.aggs.resize(1)
+		groups = []int32{0}
+	}
+	mem := o.env.Allocator
+	limit := o.env.BatchRows
+	if limit <= 0 {
+		limit = 8192
+	}
+	for len(groups) > 0 {
+		part := groups[:min(limit, len(groups))]
+		groups = groups[len(part):]
+		cols := o.table.Keys(mem, part)
+		res, err := o.aggs.results(mem, part)
+		if err != nil {
+			releaseAll(cols)
+			return err
+		}
+		if err := out.Emit(stream.Batch{Record: newRecord(o.schema, append(cols, res...), len(part))}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// live lists the groups that have rows, in the order in which they came.
+func (o *GroupAggregate) live() []int32 {
+	var groups []int32
+	for g := range o.table.Len() {
+		if o.table.IsLive(int32(g)) {
+			groups = append(groups, int32(g))
+		}
+	}
+	return groups
+}
+
+// compact builds the state anew when most of it is holes that deleted groups have left.
+func (o *GroupAggregate) compact() error {
+	if holes := o.table.Len() - o.table.Live(); holes < 1024 || holes < o.table.Live() {
+		return nil
+	}
+	groups := o.live()
+	table, aggs, count := o.table, o.aggs, o.count
+	if err := o.fresh(); err != nil {
+		return err
+	}
+	defer func() { table.Close(); aggs.close() }()
+	keys := table.Keys(o.env.Allocator, groups)
+	defer releaseAll(keys)
+	ids := make([]int32, len(groups))
+	if err := o.table.Groups(keys, nil, len(groups), ids); err != nil {
+		return err
+	}
+	o.last = o.last[:0]
+	o.grow()
+	for i, g := range groups {
+		o.count[ids[i]] = count[g]
+	}
+	return o.aggs.mergeFrom(aggs, groups, ids)
+}
+
+// Snapshot implements exec.Operator. Tables: groups (keys, row_count, state), distinct<i> (keys, arguments, count).
+func (o *GroupAggregate) Snapshot(_ context.Context, to exec.StateWriter) error {
+	groups := o.live()
+	if len(groups) == 0 {
+		return nil
+	}
+	mem, k := o.env.Allocator, len(o.cfg.Keys)
+	place := make([]int32, o.table.Len()) // of each group among the live ones
+	for i, g := range groups {
+		place[g] = int32(i)
+	}
+	words := func(n int, at func(i int) int64) arrow.Array {
+		b := array.NewInt64Builder(mem)
+		defer b.Release()
+		for i := range n {
+			b.Append(at(i))
+		}
+		return b.NewArray()
+	}
+	fs := append(append(keyFields(o.keyArrow()), wordFields("row_count")...), stateFields(o.aggs.stateTypes())...)
+	cols := append(o.table.Keys(mem, groups), words(len(groups), func(i int) int64 { return o.count[groups[i]] }))
+	rec := newRecord(arrow.NewSchema(fs, nil), append(cols, o.aggs.state(mem, groups)...), len(groups))
+	err := to.Table("groups", k, rec)
+	rec.Release()
+	for i, d := range o.aggs.distinct {
+		if d == nil || err != nil {
+			continue
+		}
+		tuples, counts := d.tuples(mem)
+		var of, rows []int32
+		for j, g := range values[int64](tuples[0]) {
+			if o.table.IsLive(int32(g)) {
+				of, rows = append(of, int32(g)), append(rows, int32(j))
+			}
+		}
+		fs := keyFields(o.keyArrow())
+		cols := o.table.Keys(mem, of)
+		for j, c := range tuples[1:] {
+			fs = append(fs, arrow.Field{Name: fmt.Sprintf("arg%d", j), Type: c.DataType(), Nullable: true})
+			cols = append(cols, take(mem, c, rows))
+		}
+		releaseAll(tuples)
+		cols = append(cols, words(len(rows), func(j int) int64 { return counts[rows[j]] }))
+		rec := newRecord(arrow.NewSchema(append(fs, wordFields("count")...), nil), cols, len(rows))
+		err = to.Table(fmt.Sprintf("distinct%d", i), k, rec)
+		rec.Release()
+	}
+	return err
+}
+
+func (o *GroupAggregate) restore(from exec.StateReader) error {
+	k := len(o.cfg.Keys)
+	find := func(rec arrow.RecordBatch) ([]int32, error) {
+		ids := make([]int32, rec.NumRows())
+		if err := o.table.Groups(rec.Columns()[:k], nil, len(ids), ids); err != nil {
+			return nil, err
+		}
+		o.grow()
+		return ids, nil
+	}
+	for _, rec := range from.Table("groups") {
+		ids, err := find(rec)
+		if err != nil {
+			return err
+		}
+		for i, n := range values[int64](rec.Column(k)) {
+			o.count[ids[i]] = n
+		}
+		o.aggs.mergeState(ids, nil, rec.Columns()[k+1:])
+	}
+	for i, d := range o.aggs.distinct {
+		if d == nil {
+			continue
+		}
+		for _, rec := range from.Table(fmt.Sprintf("distinct%d", i)) {
+			ids, err := find(rec)
+			if err != nil {
+				return err
+			}
+			groups := make([]int64, len(ids))
+			for j, id := range ids {
+				groups[j] = int64(id)
+			}
+			last := int(rec.NumCols()) - 1
+			if err := d.merge(groups, rec.Columns()[k:last], values[int64](rec.Column(last)), o.aggs.accs[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return o.charge()
+}
