@@ -57,7 +57,9 @@ func (e *Env) Int(key string, def int) int {
 }
 
 // Batch reports execution.runtime-mode = batch.
-func (e *Env) Batch() bool { return strings.EqualFold(e.config("execution.runtime-mode", "streaming"), "batch") }
+func (e *Env) Batch() bool {
+	return strings.EqualFold(e.config("execution.runtime-mode", "streaming"), "batch")
+}
 
 // TableResult reports weir.result-mode = table.
 func (e *Env) TableResult() bool { return strings.EqualFold(e.config("weir.result-mode", ""), "table") }

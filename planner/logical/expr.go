@@ -203,73 +203,112 @@ func Walk(e Expr, f func(Expr) bool) {
 	}
 }
 
-// Transform rebuilds e from the leaves up: f is called for every expression after its arguments were transformed and gives what to put in its place.
-// Parts that do not change are shared with e.
-func Transform(e Expr, f func(Expr) Expr) Expr {
-	all := func(in []Expr) ([]Expr, bool) {
-		changed := false
-		out := make([]Expr, len(in))
-		for i, a := range in {
-			out[i] = Transform(a, f)
-			changed = changed || out[i] != a
+// MapChildren makes a copy of e with f applied to its direct arguments; e itself when none of them changes.
+func MapChildren(e Expr, f func(Expr) (Expr, error)) (Expr, error) {
+	kids := Children(e)
+	if len(kids) == 0 {
+		return e, nil
+	}
+	out := make([]Expr, len(kids))
+	changed := false
+	for i, k := range kids {
+		var err error
+		if out[i], err = f(k); err != nil {
+			return nil, err
 		}
-		if !changed {
-			return in, false
-		}
-		return out, true
+		changed = changed || out[i] != k
+	}
+	if !changed {
+		return e, nil
 	}
 	switch x := e.(type) {
 	case *Call:
-		if args, ok := all(x.Args); ok {
-			c := *x
-			c.Args = args
-			e = &c
-		}
+		c := *x
+		c.Args = out
+		return &c, nil
 	case *Cast:
-		if a := Transform(x.Arg, f); a != x.Arg {
-			c := *x
-			c.Arg = a
-			e = &c
-		}
+		c := *x
+		c.Arg = out[0]
+		return &c, nil
 	case *Case:
-		kids, ok := all(Children(x))
-		if ok {
-			c := *x
-			c.Whens = make([]When, len(x.Whens))
-			for i := range c.Whens {
-				c.Whens[i] = When{kids[2*i], kids[2*i+1]}
-			}
-			c.Else = kids[len(kids)-1]
-			e = &c
+		c := *x
+		c.Whens = make([]When, len(x.Whens))
+		for i := range c.Whens {
+			c.Whens[i] = When{out[2*i], out[2*i+1]}
 		}
+		c.Else = out[len(out)-1]
+		return &c, nil
 	case *RowCons:
-		if args, ok := all(x.Args); ok {
-			c := *x
-			c.Args = args
-			e = &c
-		}
+		c := *x
+		c.Args = out
+		return &c, nil
 	case *ArrayCons:
-		if args, ok := all(x.Args); ok {
-			c := *x
-			c.Args = args
-			e = &c
-		}
+		c := *x
+		c.Args = out
+		return &c, nil
 	case *MapCons:
-		keys, ok1 := all(x.Keys)
-		vals, ok2 := all(x.Values)
-		if ok1 || ok2 {
-			c := *x
-			c.Keys, c.Values = keys, vals
-			e = &c
+		c := *x
+		c.Keys, c.Values = make([]Expr, len(x.Keys)), make([]Expr, len(x.Values))
+		for i := range c.Keys {
+			c.Keys[i], c.Values[i] = out[2*i], out[2*i+1]
 		}
+		return &c, nil
 	case *FieldAccess:
-		if a := Transform(x.Arg, f); a != x.Arg {
-			c := *x
-			c.Arg = a
-			e = &c
-		}
+		c := *x
+		c.Arg = out[0]
+		return &c, nil
 	}
-	return f(e)
+	return e, nil
+}
+
+// Transform rebuilds e from the leaves up: f is called for every expression after its arguments were transformed and gives what to put in its place.
+// Parts that do not change are shared with e.
+func Transform(e Expr, f func(Expr) Expr) Expr {
+	out, _ := MapChildren(e, func(k Expr) (Expr, error) { return Transform(k, f), nil })
+	return f(out)
+}
+
+// WithType makes a copy of e with another result type.
+func WithType(e Expr, t types.Type) Expr {
+	switch x := e.(type) {
+	case *Column:
+		c := *x
+		c.Type = t
+		return &c
+	case *Literal:
+		c := *x
+		c.Type = t
+		return &c
+	case *Call:
+		c := *x
+		c.Type = t
+		return &c
+	case *Cast:
+		c := *x
+		c.Type = t
+		return &c
+	case *Case:
+		c := *x
+		c.Type = t
+		return &c
+	case *RowCons:
+		c := *x
+		c.Type = t
+		return &c
+	case *ArrayCons:
+		c := *x
+		c.Type = t
+		return &c
+	case *MapCons:
+		c := *x
+		c.Type = t
+		return &c
+	case *FieldAccess:
+		c := *x
+		c.Type = t
+		return &c
+	}
+	return e
 }
 
 // Columns reports the positions of the input's columns that e reads.

@@ -160,6 +160,23 @@ func OriginOf(n Node) *WindowOrigin {
 			}
 		}
 		return o
+	case *Expand:
+		o := OriginOf(n.In)
+		if o == nil {
+			return nil
+		}
+		p := &WindowOrigin{Window: o.Window, Start: map[int]bool{}, End: map[int]bool{}, Time: map[int]bool{}}
+		for i := range n.Columns {
+			first, ok := n.Projects[0][i].(*Column)
+			for _, set := range n.Projects[1:] {
+				c, is := set[i].(*Column)
+				ok = ok && is && c.Index == first.Index
+			}
+			if ok {
+				p.Start[i], p.End[i], p.Time[i] = o.Start[first.Index], o.End[first.Index], o.Time[first.Index]
+			}
+		}
+		return p
 	case *Union:
 		var all *WindowOrigin
 		for i, in := range n.Ins {

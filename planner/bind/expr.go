@@ -1,0 +1,579 @@
+package bind
+
+import (
+	"encoding/hex"
+	"errors"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"github.com/weir-sql/weir/catalog"
+	"github.com/weir-sql/weir/parser/ast"
+	"github.com/weir-sql/weir/planner/logical"
+	"github.com/weir-sql/weir/types"
+)
+
+// expr binds an expression.
+func (b *Binder) expr(e ast.Expr, s *scope) (logical.Expr, error) {
+	switch e := e.(type) {
+	case *ast.Name:
+		return b.name(e, s)
+	case *ast.Literal:
+		return b.literal(e)
+	case *ast.Interval:
+		return interval(e)
+	case *ast.Unary:
+		return b.unary(e, s)
+	case *ast.Binary:
+		return b.binary(e, s)
+	case *ast.Call:
+		return b.call(e, s)
+	case *ast.Extract:
+		return b.function(e, s, "EXTRACT", []string{e.Unit}, e.X)
+	case *ast.Trim:
+		if e.Chars == nil {
+			return b.function(e, s, "TRIM", []string{e.Mode}, e.X)
+		}
+		return b.function(e, s, "TRIM", []string{e.Mode}, e.X, e.Chars)
+	case *ast.Cast:
+		return b.cast(e, s)
+	case *ast.Case:
+		return b.caseExpr(e, s)
+	case *ast.Between:
+		name := "BETWEEN"
+		if e.Symmetric {
+			name = "BETWEEN SYMMETRIC"
+		}
+		x, err := b.function(e, s, name, nil, e.X, e.Low, e.High)
+		return b.not(e, x, err, e.Not)
+	case *ast.InList:
+		x, err := b.function(e, s, "IN", nil, append([]ast.Expr{e.X}, e.List...)...)
+		return b.not(e, x, err, e.Not)
+	case *ast.Like:
+		return b.like(e, s)
+	case *ast.Is:
+		name := "IS " + string(e.Kind)
+		if e.Not {
+			name = "IS NOT " + string(e.Kind)
+		}
+		return b.function(e, s, name, nil, e.X)
+	case *ast.IsDistinctFrom:
+		name := "IS DISTINCT FROM"
+		if e.Not {
+			name = "IS NOT DISTINCT FROM"
+		}
+		return b.function(e, s, name, nil, e.L, e.R)
+	case *ast.Subscript:
+		return b.function(e, s, "[]", nil, e.X, e.Index)
+	case *ast.FieldAccess:
+		x, err := b.expr(e.X, s)
+		if err != nil {
+			return nil, err
+		}
+		return field(x, e.Field)
+	case *ast.ArrayCons:
+		return b.array(e, s)
+	case *ast.MapCons:
+		return b.mapCons(e, s)
+	case *ast.RowCons:
+		return b.row(e, s)
+	case *ast.Star:
+		return nil, logical.Errorf(e, logical.CodeStatement, "name the columns, or write COUNT(*)", "* may stand in a select list only")
+	case *ast.Grouping:
+		return nil, logical.Errorf(e, logical.CodeStatement, "", "%s may stand in GROUP BY only", e.Kind)
+	case *ast.NamedArg:
+		return nil, unsupported(e, featNamedArgs)
+	case *ast.Descriptor, *ast.TableArg:
+		return nil, logical.Errorf(e, logical.CodeStatement, "window functions stand in FROM: FROM TUMBLE(TABLE t, DESCRIPTOR(ts), ...)",
+			"DESCRIPTOR and TABLE may stand in the arguments of a table function only")
+	case *ast.TimeUnit:
+		return nil, logical.Errorf(e, logical.CodeArguments, "", "a time unit may not stand here")
+	}
+	if f, ok := unsupportedExpr(e); ok {
+		return nil, unsupported(e, f)
+	}
+	return nil, logical.Errorf(e, logical.CodeInternal, "", "internal error: expression %T", e)
+}
+
+func (b *Binder) not(n ast.Node, x logical.Expr, err error, not bool) (logical.Expr, error) {
+	if err != nil || !not {
+		return x, err
+	}
+	return b.apply(n, "NOT", nil, []logical.Expr{x})
+}
+
+// name binds a column, with fields of rows behind it.
+func (b *Binder) name(e *ast.Name, s *scope) (logical.Expr, error) {
+	i, used, err := s.resolve(e)
+	if err != nil {
+		return nil, err
+	}
+	c := s.rel.cols[i]
+	var x logical.Expr = &logical.Column{Index: i, Name: c.name, Type: c.typ, Pos: e.Pos()}
+	for _, f := range e.Parts[used:] {
+		if x, err = field(x, f); err != nil {
+			return nil, err
+		}
+	}
+	return x, nil
+}
+
+func field(x logical.Expr, f ast.Ident) (logical.Expr, error) {
+	t := x.ResultType()
+	if t.Kind != types.Row {
+		return nil, logical.Errorf(&f, logical.CodeUnknownColumn, "", "%s is %s, no ROW: it has no field '%s'", x, t, f.Name)
+	}
+	var names []string
+	for i, rf := range t.Fields {
+		if rf.Name == f.Name {
+			ft := rf.Type
+			ft.Nullable = ft.Nullable || t.Nullable
+			return &logical.FieldAccess{Arg: x, Index: i, Name: f.Name, Type: ft, Pos: f.Pos()}, nil
+		}
+		names = append(names, rf.Name)
+	}
+	return nil, logical.Errorf(&f, logical.CodeUnknownColumn, columnHint(f.Name, names), "field '%s' does not exist in %s", f.Name, x)
+}
+
+func (b *Binder) literal(e *ast.Literal) (logical.Expr, error) {
+	bad := func(err error) error { return badLiteral(e, err) }
+	lit := func(v any, t types.Type) (logical.Expr, error) {
+		return &logical.Literal{Value: v, Type: t.WithNull(v == nil), Pos: e.Pos()}, nil
+	}
+	switch e.Kind {
+	case ast.NumberLit:
+		return number(e, e.Value)
+	case ast.StringKind:
+		return lit(e.Value, types.CharOf(len([]rune(e.Value))))
+	case ast.BinaryLit:
+		v, err := hex.DecodeString(e.Value)
+		if err != nil {
+			return nil, bad(errors.New("an even number of hexadecimal digits is needed"))
+		}
+		return lit(v, types.BinaryOf(len(v)))
+	case ast.BoolLit:
+		return lit(strings.EqualFold(e.Value, "TRUE"), types.BooleanType)
+	case ast.NullLit:
+		return lit(nil, types.NullType)
+	case ast.UnknownLit:
+		return lit(nil, types.BooleanType)
+	case ast.DateLit, ast.TimeLit, ast.TimestampLit:
+		t := types.DateType
+		if e.Kind != ast.DateLit {
+			p := 0
+			if dot := strings.LastIndexByte(e.Value, '.'); dot >= 0 {
+				p = len(strings.TrimRight(e.Value[dot+1:], " "))
+			}
+			if p > 9 {
+				return nil, bad(errors.New("at most 9 digits of a second"))
+			}
+			t = types.TimeOf(p)
+			if e.Kind == ast.TimestampLit {
+				t = types.TimestampOf(p)
+			}
+		}
+		v, err := types.ParseValue([]byte(e.Value), t, nil)
+		if err != nil {
+			return nil, bad(err)
+		}
+		return lit(v, t)
+	}
+	return nil, logical.Errorf(e, logical.CodeInternal, "", "internal error: literal of kind %s", e.Kind)
+}
+
+func badLiteral(n ast.Node, err error) error {
+	return logical.Errorf(n, logical.CodeConstant, "", "this literal cannot be read: %v", err)
+}
+
+// number gives integers INT, BIGINT or DECIMAL by their size, numbers with a point DECIMAL, and those with an exponent DOUBLE.
+func number(n ast.Node, text string) (logical.Expr, error) {
+	if strings.ContainsAny(text, "eE") {
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return nil, logical.Errorf(n, logical.CodeConstant, "", "number %s is out of the range of DOUBLE", text)
+		}
+		return &logical.Literal{Value: v, Type: types.DoubleType.NotNull(), Pos: n.Pos()}, nil
+	}
+	whole, frac, dot := strings.Cut(text, ".")
+	if !dot {
+		if v, err := strconv.ParseInt(text, 10, 64); err == nil {
+			if v == int64(int32(v)) {
+				return &logical.Literal{Value: int32(v), Type: types.IntType.NotNull(), Pos: n.Pos()}, nil
+			}
+			return &logical.Literal{Value: v, Type: types.BigIntType.NotNull(), Pos: n.Pos()}, nil
+		}
+	}
+	digits, _ := new(big.Int).SetString(whole+frac, 10)
+	if digits == nil {
+		return nil, logical.Errorf(n, logical.CodeConstant, "", "number %s cannot be read", text)
+	}
+	p := len(digits.Abs(digits).String())
+	s := len(frac)
+	p = max(p, s, 1)
+	if s > 0 && len(strings.TrimLeft(strings.TrimPrefix(whole, "-"), "0")) == 0 {
+		p = max(p, s)
+	}
+	if p > types.MaxDecimalPrecision {
+		return nil, logical.Errorf(n, logical.CodeConstant, "write it with an exponent (1e40) to make it a DOUBLE", "number %s has more than 38 digits", text)
+	}
+	t := types.DecimalOf(p, s)
+	v, err := types.ParseDecimal([]byte(text), p, s)
+	if err != nil {
+		return nil, badLiteral(n, err)
+	}
+	return &logical.Literal{Value: v, Type: t.NotNull(), Pos: n.Pos()}, nil
+}
+
+func (b *Binder) unary(e *ast.Unary, s *scope) (logical.Expr, error) {
+	if lit, ok := e.X.(*ast.Literal); ok && e.Op == "-" && lit.Kind == ast.NumberLit {
+		// The sign belongs to the number, so that -2147483648 is an INT.
+		x, err := number(e, "-"+lit.Value)
+		if f, ok := x.(*logical.Literal); ok && f.Value == 0.0 {
+			f.Value = 0.0 // the literal -0e0 is 0.0 (measured)
+		}
+		return x, err
+	}
+	switch e.Op {
+	case "NOT":
+		return b.function(e, s, "NOT", nil, e.X)
+	case "-":
+		return b.function(e, s, "NEGATE", nil, e.X)
+	}
+	x, err := b.expr(e.X, s)
+	if err != nil {
+		return nil, err
+	}
+	if t := x.ResultType(); !t.IsNumeric() && !t.IsInterval() {
+		return nil, logical.Errorf(e, logical.CodeArguments, "", "+ needs a number, not %s", t)
+	}
+	return x, nil
+}
+
+func (b *Binder) binary(e *ast.Binary, s *scope) (logical.Expr, error) {
+	if e.Op == "OVERLAPS" {
+		return nil, unsupported(e, featOverlaps)
+	}
+	// Long chains of AND, OR, + and || lean to the left: go down them in a loop.
+	var chain []*ast.Binary
+	var left ast.Expr = e
+	for {
+		x, ok := left.(*ast.Binary)
+		if !ok || x.Op == "OVERLAPS" {
+			break
+		}
+		chain = append(chain, x)
+		left = x.L
+	}
+	l, err := b.expr(left, s)
+	if err != nil {
+		return nil, err
+	}
+	for i := len(chain) - 1; i >= 0; i-- {
+		r, err := b.expr(chain[i].R, s)
+		if err != nil {
+			return nil, err
+		}
+		if l, err = b.apply(chain[i], chain[i].Op, nil, []logical.Expr{l, r}); err != nil {
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+func (b *Binder) like(e *ast.Like, s *scope) (logical.Expr, error) {
+	name := "LIKE"
+	if e.Similar {
+		name = "SIMILAR TO"
+	}
+	var args []logical.Expr
+	for _, a := range []ast.Expr{e.X, e.Pattern} {
+		x, err := b.expr(a, s)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, x)
+	}
+	if e.Escape != nil {
+		if len([]rune(e.Escape.Value)) != 1 {
+			return nil, logical.Errorf(e.Escape, logical.CodeArguments, "", "ESCAPE needs one character, not '%s'", e.Escape.Value)
+		}
+		args = append(args, &logical.Literal{Value: e.Escape.Value, Type: types.CharOf(1).NotNull(), Pos: e.Escape.Pos()})
+	}
+	x, err := b.apply(e, name, nil, args)
+	return b.not(e, x, err, e.Not)
+}
+
+func (b *Binder) cast(e *ast.Cast, s *scope) (logical.Expr, error) {
+	x, err := b.expr(e.X, s)
+	if err != nil {
+		return nil, err
+	}
+	to, err := typeOf(e.Type)
+	if err != nil {
+		return nil, err
+	}
+	from := x.ResultType()
+	if !types.CanCast(from, to) {
+		return nil, logical.Errorf(e, logical.CodeCast, castHint(from, to), "%s cannot be cast to %s", from.WithNull(true), to.WithNull(true))
+	}
+	to.Nullable = from.Nullable || e.Try
+	if lit, ok := x.(*logical.Literal); ok && lit.Value == nil {
+		return &logical.Literal{Type: to.WithNull(true), Pos: e.Pos()}, nil
+	}
+	return &logical.Cast{Arg: x, Type: to, Try: e.Try, Pos: e.Pos(), Text: b.text(e)}, nil
+}
+
+func castHint(from, to types.Type) string {
+	switch {
+	case from.IsNumeric() && to.IsTimestamp():
+		return "write TO_TIMESTAMP_LTZ(x, 3) for milliseconds, TO_TIMESTAMP_LTZ(x, 0) for seconds"
+	case from.IsTimestamp() && to.IsNumeric():
+		return "write UNIX_TIMESTAMP(CAST(x AS STRING)), or EXTRACT"
+	}
+	return ""
+}
+
+func (b *Binder) caseExpr(e *ast.Case, s *scope) (logical.Expr, error) {
+	c := &logical.Case{Pos: e.Pos()}
+	var operand logical.Expr
+	if e.Operand != nil {
+		var err error
+		if operand, err = b.expr(e.Operand, s); err != nil {
+			return nil, err
+		}
+	}
+	var results []logical.Expr
+	var nodes []ast.Node
+	for _, w := range e.Whens {
+		cond, err := b.expr(w.Cond, s)
+		if err != nil {
+			return nil, err
+		}
+		if operand != nil {
+			if cond, err = b.apply(w.Cond, "=", nil, []logical.Expr{operand, cond}); err != nil {
+				return nil, err
+			}
+		} else if cond, err = b.boolean(w.Cond, cond, "WHEN"); err != nil {
+			return nil, err
+		}
+		r, err := b.expr(w.Result, s)
+		if err != nil {
+			return nil, err
+		}
+		c.Whens = append(c.Whens, logical.When{Cond: cond})
+		results = append(results, r)
+		nodes = append(nodes, w.Result)
+	}
+	if e.Else != nil {
+		r, err := b.expr(e.Else, s)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, r)
+		nodes = append(nodes, e.Else)
+	} else {
+		results = append(results, &logical.Literal{Type: types.NullType, Pos: e.Pos()})
+		nodes = append(nodes, e)
+	}
+	t, err := common(nodes, results, types.Common, "the branches of CASE")
+	if err != nil {
+		return nil, err
+	}
+	c.Type = t
+	for i, r := range results {
+		r = b.coerce(nodes[i], r, t)
+		if i < len(c.Whens) {
+			c.Whens[i].Result = r
+		} else {
+			c.Else = r
+		}
+	}
+	return c, nil
+}
+
+// common finds the type that all expressions meet in.
+func common(nodes []ast.Node, es []logical.Expr, meet func(a, b types.Type) (types.Type, bool), what string) (types.Type, error) {
+	t := es[0].ResultType()
+	t.Attr = types.NoTimeAttr
+	for i, e := range es[1:] {
+		u, ok := meet(t, e.ResultType())
+		if !ok {
+			return t, logical.Errorf(nodes[i+1], logical.CodeBranches, "CAST one of them", "%s have no common type: %s and %s", what, t.WithNull(true),
+				e.ResultType().WithNull(true))
+		}
+		t = u
+	}
+	t.Attr = types.NoTimeAttr
+	return t, nil
+}
+
+// boolean checks that a condition is BOOLEAN.
+func (b *Binder) boolean(n ast.Node, e logical.Expr, where string) (logical.Expr, error) {
+	switch t := e.ResultType(); t.Kind {
+	case types.Boolean:
+		return e, nil
+	case types.Null:
+		return b.coerce(n, e, types.BooleanType), nil
+	default:
+		return nil, logical.Errorf(n, logical.CodeNotBool, "", "%s needs a condition (BOOLEAN), not %s", where, t.WithNull(true))
+	}
+}
+
+// coerce gives e the type t by an implicit cast, where it has another one. Nullability stays that of e.
+func (b *Binder) coerce(n ast.Node, e logical.Expr, t types.Type) logical.Expr {
+	from := e.ResultType()
+	if from.SameKind(t) {
+		return e
+	}
+	t.Attr = types.NoTimeAttr
+	if lit, ok := e.(*logical.Literal); ok {
+		if lit.Value == nil {
+			return &logical.Literal{Type: t.WithNull(true), Pos: lit.Pos}
+		}
+		if from.Kind == types.Char && t.Kind == types.VarChar && from.Length <= t.Length {
+			return &logical.Literal{Value: lit.Value, Type: t.NotNull(), Pos: lit.Pos}
+		}
+	}
+	return &logical.Cast{Arg: e, Type: t.WithNull(from.Nullable), Implicit: true, Pos: n.Pos(), Text: b.text(n)}
+}
+
+func (b *Binder) exprs(es []ast.Expr, s *scope) (out []logical.Expr, nodes []ast.Node, err error) {
+	for _, e := range es {
+		x, err := b.expr(e, s)
+		if err != nil {
+			return nil, nil, err
+		}
+		out = append(out, x)
+		nodes = append(nodes, e)
+	}
+	return out, nodes, nil
+}
+
+func (b *Binder) array(e *ast.ArrayCons, s *scope) (logical.Expr, error) {
+	es, nodes, err := b.exprs(e.Elems, s)
+	if err != nil {
+		return nil, err
+	}
+	if len(es) == 0 {
+		return nil, logical.Errorf(e, logical.CodeArguments, "write CAST(NULL AS ARRAY<type>) for none", "ARRAY[] needs at least one element")
+	}
+	t, err := common(nodes, es, types.CommonArgs, "the elements of ARRAY")
+	if err != nil {
+		return nil, err
+	}
+	for i := range es {
+		es[i] = b.coerce(nodes[i], es[i], t)
+	}
+	return &logical.ArrayCons{Args: es, Type: types.ArrayOf(t).NotNull(), Pos: e.Pos()}, nil
+}
+
+func (b *Binder) mapCons(e *ast.MapCons, s *scope) (logical.Expr, error) {
+	es, nodes, err := b.exprs(e.Elems, s)
+	if err != nil {
+		return nil, err
+	}
+	if len(es) == 0 {
+		return nil, logical.Errorf(e, logical.CodeArguments, "write CAST(NULL AS MAP<key, value>) for none", "MAP[] needs at least one key and value")
+	}
+	m := &logical.MapCons{Pos: e.Pos()}
+	var kn, vn []ast.Node
+	for i := 0; i+1 < len(es); i += 2 {
+		m.Keys, kn = append(m.Keys, es[i]), append(kn, nodes[i])
+		m.Values, vn = append(m.Values, es[i+1]), append(vn, nodes[i+1])
+	}
+	kt, err := common(kn, m.Keys, types.CommonArgs, "the keys of MAP")
+	if err != nil {
+		return nil, err
+	}
+	vt, err := common(vn, m.Values, types.CommonArgs, "the values of MAP")
+	if err != nil {
+		return nil, err
+	}
+	for i := range m.Keys {
+		m.Keys[i], m.Values[i] = b.coerce(kn[i], m.Keys[i], kt), b.coerce(vn[i], m.Values[i], vt)
+	}
+	m.Type = types.MapOf(kt, vt).NotNull()
+	return m, nil
+}
+
+func (b *Binder) row(e *ast.RowCons, s *scope) (logical.Expr, error) {
+	es, _, err := b.exprs(e.Elems, s)
+	if err != nil {
+		return nil, err
+	}
+	var fs []types.Field
+	for i, x := range es {
+		t := x.ResultType()
+		if t.Kind == types.Null {
+			return nil, logical.Errorf(e.Elems[i], logical.CodeArguments, "write CAST(NULL AS type)", "NULL has no type here")
+		}
+		fs = append(fs, types.Field{Name: "EXPR$" + strconv.Itoa(i), Type: t.WithAttr(types.NoTimeAttr)})
+	}
+	return &logical.RowCons{Args: es, Type: types.RowOf(fs...).NotNull(), Pos: e.Pos()}, nil
+}
+
+// function binds the arguments and applies a function or operator to them.
+func (b *Binder) function(n ast.Node, s *scope, name string, units []string, args ...ast.Expr) (logical.Expr, error) {
+	es, _, err := b.exprs(args, s)
+	if err != nil {
+		return nil, err
+	}
+	return b.apply(n, name, units, es)
+}
+
+// apply applies a function or operator of the catalog: it asks for the signature and puts in the casts.
+func (b *Binder) apply(n ast.Node, name string, units []string, args []logical.Expr) (logical.Expr, error) {
+	f := catalog.LookupFunction(name, catalog.Scalar)
+	if f == nil {
+		return nil, b.unknownFunction(n, name)
+	}
+	sig, err := resolve(f, n, name, units, args, false)
+	if err != nil {
+		return nil, err
+	}
+	cast := make([]logical.Expr, len(args))
+	for i, a := range args {
+		cast[i] = b.coerce(n, a, sig.Args[i])
+	}
+	return &logical.Call{Name: f.Name, Units: units, Args: cast, Type: sig.Result.WithAttr(types.NoTimeAttr), Pos: n.Pos(), Text: b.text(n)}, nil
+}
+
+// resolve asks a function about a call.
+func resolve(f *catalog.Function, n ast.Node, name string, units []string, args []logical.Expr, distinct bool) (catalog.Signature, error) {
+	c := catalog.Call{Name: strings.ToUpper(name), Units: units, Distinct: distinct}
+	for _, a := range args {
+		c.Args = append(c.Args, a.ResultType())
+		var v any
+		if lit, ok := a.(*logical.Literal); ok {
+			v = lit.Value
+		}
+		c.Literals = append(c.Literals, v)
+	}
+	sig, err := f.Resolve(c)
+	if err != nil {
+		hint := ""
+		if f.Syntax != "" {
+			hint = "usage: " + f.Syntax
+		}
+		return sig, logical.Errorf(n, logical.CodeArguments, hint, "%v", err)
+	}
+	if len(sig.Args) != len(args) {
+		return sig, logical.Errorf(n, logical.CodeInternal, "", "internal error: signature of %s has %d arguments for %d", f.Name, len(sig.Args), len(args))
+	}
+	return sig, nil
+}
+
+func (b *Binder) unknownFunction(n ast.Node, name string) error {
+	if f, ok := unsupportedFunctions[strings.ToUpper(name)]; ok {
+		return unsupported(n, f)
+	}
+	var names []string
+	for _, f := range catalog.Functions() {
+		names = append(append(names, f.Name), f.Aliases...)
+	}
+	hint := "SHOW FUNCTIONS lists what there is"
+	if near := catalog.Nearest(strings.ToUpper(name), names); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	return logical.Errorf(n, logical.CodeUnknownFunction, hint, "function %s does not exist", strings.ToUpper(name))
+}

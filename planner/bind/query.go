@@ -1,0 +1,659 @@
+package bind
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/weir-sql/weir/catalog"
+	"github.com/weir-sql/weir/parser/ast"
+	"github.com/weir-sql/weir/planner/logical"
+	"github.com/weir-sql/weir/types"
+)
+
+// Query binds a query; the plan's columns have unique names.
+func (b *Binder) Query(q *ast.Query) (logical.Node, error) {
+	r, err := b.query(q)
+	if err != nil {
+		return nil, err
+	}
+	return rename(r.node, uniqueNames(r.schema().Names())), nil
+}
+
+// uniqueNames makes names different as Calcite does: a, a becomes a, a0.
+func uniqueNames(names []string) []string {
+	used := map[string]bool{}
+	out := make([]string, len(names))
+	for i, n := range names {
+		u := n
+		for j := 0; used[u]; j++ {
+			u = n + strconv.Itoa(j)
+		}
+		used[u] = true
+		out[i] = u
+	}
+	return out
+}
+
+// rename gives the columns of a plan other names.
+func rename(n logical.Node, names []string) logical.Node {
+	s := n.Schema()
+	same := true
+	for i := range names {
+		same = same && s[i].Name == names[i]
+	}
+	if same {
+		return n
+	}
+	if p, ok := n.(*logical.Project); ok {
+		return &logical.Project{In: p.In, Exprs: p.Exprs, Names: names}
+	}
+	return &logical.Project{In: n, Exprs: identity(s), Names: names}
+}
+
+func identity(s types.Schema) []logical.Expr {
+	es := make([]logical.Expr, len(s))
+	for i := range s {
+		es[i] = logical.NewColumn(s, i)
+	}
+	return es
+}
+
+// query binds a query in FROM or at the top.
+func (b *Binder) query(q *ast.Query) (*relation, error) {
+	saved := b.ctes
+	defer func() { b.ctes = saved }()
+	if q.With != nil {
+		if q.With.Recursive {
+			return nil, unsupported(q.With, featRecursive)
+		}
+		seen := map[string]bool{}
+		for _, c := range q.With.CTEs {
+			if seen[c.Name.Name] {
+				return nil, logical.Errorf(&c.Name, logical.CodeDuplicateName, "", "WITH names '%s' twice", c.Name.Name)
+			}
+			seen[c.Name.Name] = true
+			r, err := b.query(c.Query)
+			if err != nil {
+				return nil, err
+			}
+			if r, err = aliased(r, &ast.TableAlias{Span: c.Name.Span, Name: c.Name, Columns: c.Columns}); err != nil {
+				return nil, err
+			}
+			b.ctes = &cteScope{outer: b.ctes, name: c.Name.Name, rel: r}
+		}
+	}
+	switch body := q.Body.(type) {
+	case *ast.Select:
+		return b.selectBlock(body, q)
+	case *ast.Query:
+		r, err := b.query(body)
+		if err != nil {
+			return nil, err
+		}
+		return b.orderOutput(r, q)
+	case *ast.SetOp:
+		r, err := b.setOp(body)
+		if err != nil {
+			return nil, err
+		}
+		return b.orderOutput(r, q)
+	case *ast.Values:
+		r, err := b.values(body)
+		if err != nil {
+			return nil, err
+		}
+		return b.orderOutput(r, q)
+	}
+	return nil, logical.Errorf(q, logical.CodeInternal, "", "internal error: query body %T", q.Body)
+}
+
+// orderOutput puts ORDER BY and LIMIT over a query of which only the output is known.
+func (b *Binder) orderOutput(r *relation, q *ast.Query) (*relation, error) {
+	if len(q.OrderBy) == 0 {
+		n, err := b.limit(r.node, q)
+		return &relation{node: n, cols: r.cols}, err
+	}
+	s := &scope{rel: r, clause: "ORDER BY"}
+	exprs := identity(r.node.Schema())
+	names := r.node.Schema().Names()
+	var keys []logical.SortKey
+	for i := range q.OrderBy {
+		o := &q.OrderBy[i]
+		k, err := ordinal(o.X, len(r.cols), "ORDER BY")
+		if err != nil {
+			return nil, err
+		}
+		if k < 0 {
+			x, err := b.expr(o.X, s)
+			if err != nil {
+				return nil, err
+			}
+			if k = find(exprs, x); k < 0 {
+				exprs, names = append(exprs, x), append(names, "$sort"+strconv.Itoa(i))
+				k = len(exprs) - 1
+			}
+		}
+		keys = append(keys, sortKey(k, o))
+	}
+	n := r.node
+	if len(exprs) > len(r.cols) {
+		n = &logical.Project{In: n, Exprs: exprs, Names: names}
+	}
+	n, err := b.limit(&logical.Sort{In: n, Keys: keys, Pos: q.OrderBy[0].Pos()}, q)
+	if err != nil {
+		return nil, err
+	}
+	return &relation{node: firstColumns(n, len(r.cols)), cols: withoutAttr(r.cols)}, nil
+}
+
+func withoutAttr(cols []column) []column {
+	out := append([]column(nil), cols...)
+	for i := range out {
+		out[i].typ.Attr = types.NoTimeAttr
+	}
+	return out
+}
+
+// firstColumns drops hidden columns.
+func firstColumns(n logical.Node, k int) logical.Node {
+	s := n.Schema()
+	if len(s) == k {
+		return n
+	}
+	return &logical.Project{In: n, Exprs: identity(s)[:k], Names: s.Names()[:k]}
+}
+
+func find(es []logical.Expr, x logical.Expr) int {
+	if volatile(x) {
+		return -1
+	}
+	for i, e := range es {
+		if logical.Equal(e, x) {
+			return i
+		}
+	}
+	return -1
+}
+
+func sortKey(col int, o *ast.OrderItem) logical.SortKey {
+	k := logical.SortKey{Column: col, Desc: o.Desc, NullsFirst: !o.Desc} // NULL is lowest
+	if o.Nulls != "" {
+		k.NullsFirst = o.Nulls == "FIRST"
+	}
+	return k
+}
+
+// ordinal reads `ORDER BY 2`: the position from 0, -1 when x is no whole number.
+func ordinal(x ast.Expr, columns int, clause string) (int, error) {
+	lit, ok := x.(*ast.Literal)
+	if !ok || lit.Kind != ast.NumberLit || strings.ContainsAny(lit.Value, ".eE") {
+		return -1, nil
+	}
+	n, err := strconv.Atoi(lit.Value)
+	if err != nil || n < 1 || n > columns {
+		return 0, logical.Errorf(x, logical.CodeOrdinal, fmt.Sprintf("there are %d columns", columns), "%s %s: there is no such column", clause, lit.Value)
+	}
+	return n - 1, nil
+}
+
+// limit puts LIMIT and OFFSET over a plan.
+func (b *Binder) limit(n logical.Node, q *ast.Query) (logical.Node, error) {
+	if q.Limit == nil && q.Offset == nil {
+		return n, nil
+	}
+	l := &logical.Limit{In: n, Count: -1}
+	var err error
+	if q.Limit != nil {
+		l.Pos = q.Limit.Pos()
+		if l.Count, err = rowCount(q.Limit, "LIMIT"); err != nil {
+			return nil, err
+		}
+	}
+	if q.Offset != nil {
+		if q.Limit == nil {
+			l.Pos = q.Offset.Pos()
+		}
+		if l.Offset, err = rowCount(q.Offset, "OFFSET"); err != nil {
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+func rowCount(lit *ast.Literal, clause string) (int64, error) {
+	n, err := strconv.ParseInt(lit.Value, 10, 64)
+	if err != nil || n < 0 {
+		return 0, logical.Errorf(lit, logical.CodeConstant, "", "%s needs a whole number, not %s", clause, lit.Value)
+	}
+	return n, nil
+}
+
+// setOp binds UNION ALL and UNION.
+func (b *Binder) setOp(op *ast.SetOp) (*relation, error) {
+	switch op.Op {
+	case "INTERSECT":
+		return nil, unsupported(op, featSetOp)
+	case "EXCEPT":
+		return nil, unsupported(op, featExcept)
+	}
+	// A chain of UNION ALL leans to the left; it becomes one node.
+	var bodies []ast.QueryBody
+	var left ast.QueryBody = op
+	for {
+		o, ok := left.(*ast.SetOp)
+		if !ok || o.Op != "UNION" || o.All != op.All {
+			break
+		}
+		bodies = append(bodies, o.Right)
+		left = o.Left
+	}
+	bodies = append(bodies, left)
+	var rels []*relation
+	var nodes []ast.Node
+	for i := len(bodies) - 1; i >= 0; i-- {
+		r, err := b.query(&ast.Query{Span: ast.Span{Start: bodies[i].Pos(), Stop: bodies[i].End()}, Body: bodies[i]})
+		if err != nil {
+			return nil, err
+		}
+		rels = append(rels, r)
+		nodes = append(nodes, bodies[i])
+	}
+	n, err := b.union(nodes, rels)
+	if err != nil {
+		return nil, err
+	}
+	if !op.All {
+		n = distinct(n, op.Pos(), "UNION", "")
+	}
+	return newRelation(n), nil
+}
+
+// union brings the inputs' columns to common types.
+func (b *Binder) union(nodes []ast.Node, rels []*relation) (logical.Node, error) {
+	first := rels[0].schema()
+	u := &logical.Union{}
+	for i, r := range rels[1:] {
+		if len(r.cols) != len(first) {
+			return nil, logical.Errorf(nodes[i+1], logical.CodeColumnCount, "", "the parts of a UNION have different numbers of columns: %d and %d", len(first), len(r.cols))
+		}
+	}
+	for c := range first {
+		t := first[c].Type
+		attr := t.Attr
+		for i, r := range rels[1:] {
+			rt := r.cols[c].typ
+			if rt.Attr != attr || rt.Kind != t.Kind {
+				attr = types.NoTimeAttr
+			}
+			m, ok := types.Common(t, rt)
+			if !ok {
+				return nil, logical.Errorf(nodes[i+1], logical.CodeBranches, "CAST one of them", "column %d of UNION ('%s') has no common type: %s and %s", c+1,
+					first[c].Name, t.WithNull(true), rt.WithNull(true))
+			}
+			t = m
+		}
+		if t.Kind == types.Null {
+			t = types.StringType
+		}
+		u.Columns = append(u.Columns, types.Column{Name: first[c].Name, Type: t.WithAttr(attr)})
+	}
+	for i, r := range rels {
+		s := r.node.Schema()
+		exprs := identity(s)
+		changed := false
+		for c := range exprs {
+			x := b.coerce(nodes[i], exprs[c], u.Columns[c].Type)
+			changed = changed || x != exprs[c]
+			exprs[c] = x
+		}
+		n := r.node
+		if changed {
+			n = &logical.Project{In: n, Exprs: exprs, Names: u.Columns.Names()}
+		}
+		u.Ins = append(u.Ins, n)
+	}
+	return u, nil
+}
+
+// distinct makes the rows of a plan distinct.
+func distinct(n logical.Node, pos ast.Pos, clause, name string) logical.Node {
+	s := n.Schema()
+	keys := make([]int, len(s))
+	for i := range keys {
+		keys[i] = i
+	}
+	a, keyOut, _ := groupBy(n, keys, nil)
+	a.Pos, a.Clause, a.Name = pos, clause, name
+	out := a.Schema()
+	exprs := make([]logical.Expr, len(s))
+	inOrder := len(out) == len(s)
+	for i, k := range keyOut {
+		exprs[i] = logical.NewColumn(out, k)
+		inOrder = inOrder && k == i
+	}
+	if inOrder && a.Window == nil {
+		return a
+	}
+	return &logical.Project{In: a, Exprs: exprs, Names: s.Names()}
+}
+
+// values binds VALUES: every row has the same number of columns, every column a common type.
+func (b *Binder) values(v *ast.Values) (*relation, error) {
+	s := &scope{rel: &relation{}, clause: "VALUES"}
+	width := len(v.Rows[0].Exprs)
+	rows := make([][]logical.Expr, len(v.Rows))
+	for i := range v.Rows {
+		r := &v.Rows[i]
+		if len(r.Exprs) != width {
+			return nil, logical.Errorf(r, logical.CodeColumnCount, "", "the rows of VALUES have different numbers of columns: %d and %d", width, len(r.Exprs))
+		}
+		es, _, err := b.exprs(r.Exprs, s)
+		if err != nil {
+			return nil, err
+		}
+		rows[i] = es
+	}
+	n := &logical.Values{Rows: rows}
+	for c := range width {
+		t := rows[0][c].ResultType()
+		for i := range rows[1:] {
+			u, ok := types.Common(t, rows[i+1][c].ResultType())
+			if !ok {
+				return nil, logical.Errorf(v.Rows[i+1].Exprs[c], logical.CodeBranches, "CAST one of them", "column %d of VALUES has no common type: %s and %s", c+1,
+					t.WithNull(true), rows[i+1][c].ResultType().WithNull(true))
+			}
+			t = u
+		}
+		t.Attr = types.NoTimeAttr
+		for i := range rows {
+			rows[i][c] = b.coerce(v.Rows[i].Exprs[c], rows[i][c], t)
+		}
+		n.Columns = append(n.Columns, types.Column{Name: "EXPR$" + strconv.Itoa(c), Type: t})
+	}
+	return newRelation(n), nil
+}
+
+// hints checks the hints of a SELECT and returns the name that a NAME hint gives.
+func (b *Binder) hints(sel *ast.Select) (name string, err error) {
+	for i := range sel.Hints {
+		h := &sel.Hints[i]
+		switch h.Name {
+		case "OPTIONS": // Flink accepts and ignores it here
+		case "NAME":
+			if len(h.Args) != 1 || h.Args[0].Value != nil || h.Args[0].Key == "" {
+				return "", logical.Errorf(h, logical.CodeHint, "", "usage: NAME('name')")
+			}
+			name = h.Args[0].Key
+		case "LATE_ROWS":
+			return "", unsupported(h, featLateRows)
+		case "EMIT":
+			return "", unsupported(h, featEmit)
+		case "STATE_TTL":
+			return "", unsupported(h, featStateTTL)
+		case "LOOKUP", "BROADCAST", "SHUFFLE_HASH", "SHUFFLE_MERGE", "NEST_LOOP", "MULTI_JOIN":
+			return "", unsupported(h, featJoinHint)
+		default:
+			hint := ""
+			if n := catalog.Nearest(h.Name, []string{"OPTIONS", "NAME", "LATE_ROWS", "EMIT", "STATE_TTL", "LOOKUP", "BROADCAST"}); n != "" {
+				hint = "did you mean " + n + "?"
+			}
+			return "", logical.Errorf(h, logical.CodeHint, hint, "there is no hint %s", h.Name)
+		}
+	}
+	return name, nil
+}
+
+// selectBlock binds SELECT, with the ORDER BY, LIMIT and OFFSET of the query that it is the body of.
+func (b *Binder) selectBlock(sel *ast.Select, q *ast.Query) (*relation, error) {
+	name, err := b.hints(sel)
+	if err != nil {
+		return nil, err
+	}
+	if len(sel.Windows) > 0 {
+		return nil, unsupported(&sel.Windows[0], featNamedWindow)
+	}
+	rel := &relation{node: &logical.Values{Rows: [][]logical.Expr{{}}}}
+	if sel.From != nil {
+		if rel, err = b.tableRef(sel.From); err != nil {
+			return nil, err
+		}
+	}
+	if sel.Where != nil {
+		x, err := b.expr(sel.Where, &scope{rel: rel, clause: "WHERE"})
+		if err != nil {
+			return nil, err
+		}
+		if x, err = b.boolean(sel.Where, x, "WHERE"); err != nil {
+			return nil, err
+		}
+		rel = &relation{node: &logical.Filter{In: rel.node, Cond: x}, cols: rel.cols}
+	}
+	sb := &selectBinder{b: b, sel: sel, q: q, rel: rel, name: name}
+	if err := sb.items(); err != nil {
+		return nil, err
+	}
+	if sel.Qualify != nil {
+		return nil, unsupported(sel.Qualify, featQualify)
+	}
+	return sb.finish()
+}
+
+// selectBinder binds the part of a SELECT behind FROM and WHERE.
+type selectBinder struct {
+	b   *Binder
+	sel *ast.Select
+	q   *ast.Query
+	rel *relation
+	// name is that of a NAME hint.
+	name string
+
+	exprs []logical.Expr // of the select list, stars expanded
+	nodes []ast.Node
+	names []string
+	alias []bool // whether the name was written with AS
+
+	having logical.Expr
+	sort   []logical.SortKey
+	hidden []logical.Expr // what only ORDER BY needs, behind exprs
+
+	scope *scope
+}
+
+// items binds the select list, HAVING and ORDER BY.
+func (sb *selectBinder) items() error {
+	grouped := len(sb.sel.GroupBy) > 0 || sb.sel.Having != nil || sb.hasAggregates()
+	sb.scope = &scope{rel: sb.rel, clause: "SELECT"}
+	var g *groupBinder
+	if grouped {
+		g = &groupBinder{sb: sb}
+		if err := g.keys(); err != nil {
+			return err
+		}
+		sb.scope.aggs, sb.scope.grouping = &aggregates{}, &grouping{keys: g.exprs}
+	}
+	for i := range sb.sel.Items {
+		if err := sb.item(&sb.sel.Items[i]); err != nil {
+			return err
+		}
+	}
+	if sb.sel.Having != nil {
+		x, err := sb.b.expr(sb.sel.Having, sb.scope)
+		if err != nil {
+			return err
+		}
+		if sb.having, err = sb.b.boolean(sb.sel.Having, x, "HAVING"); err != nil {
+			return err
+		}
+	}
+	if err := sb.order(); err != nil {
+		return err
+	}
+	if grouped {
+		return g.build()
+	}
+	if sb.name != "" && !sb.sel.Distinct {
+		return logical.Errorf(&sb.sel.Hints[0], logical.CodeHint, "", "the hint NAME needs a GROUP BY or DISTINCT to name")
+	}
+	return nil
+}
+
+func (sb *selectBinder) hasAggregates() bool {
+	found := false
+	look := func(n ast.Node) {
+		ast.Walk(n, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.Query:
+				return false
+			case *ast.Call:
+				found = found || isAggregate(n)
+			}
+			return !found
+		})
+	}
+	for _, it := range sb.sel.Items {
+		look(it.X)
+	}
+	for _, o := range sb.q.OrderBy {
+		look(o.X)
+	}
+	return found
+}
+
+func (sb *selectBinder) item(it *ast.SelectItem) error {
+	if star, ok := it.X.(*ast.Star); ok {
+		return sb.star(star)
+	}
+	x, err := sb.b.expr(it.X, sb.scope)
+	if err != nil {
+		return err
+	}
+	if x.ResultType().Kind == types.Null {
+		x = sb.b.coerce(it.X, x, types.StringType) // a bare NULL: Flink refuses it
+	}
+	name := "EXPR$" + strconv.Itoa(len(sb.exprs))
+	switch {
+	case it.Alias != nil:
+		name = it.Alias.Name
+	default:
+		switch n := it.X.(type) {
+		case *ast.Name:
+			name = n.Parts[len(n.Parts)-1].Name
+		case *ast.FieldAccess:
+			name = n.Field.Name
+		}
+	}
+	sb.add(x, it.X, name, it.Alias != nil)
+	return nil
+}
+
+func (sb *selectBinder) add(x logical.Expr, n ast.Node, name string, alias bool) {
+	sb.exprs, sb.nodes, sb.names, sb.alias = append(sb.exprs, x), append(sb.nodes, n), append(sb.names, name), append(sb.alias, alias)
+}
+
+func (sb *selectBinder) star(star *ast.Star) error {
+	if sb.sel.From == nil {
+		return logical.Errorf(star, logical.CodeUnknownColumn, "", "* needs a FROM")
+	}
+	found := false
+	for i, c := range sb.rel.cols {
+		if hasSuffix(c.path, star.Qualifier) {
+			found = true
+			sb.add(&logical.Column{Index: i, Name: c.name, Type: c.typ, Pos: star.Pos()}, star, c.name, false)
+		}
+	}
+	if found {
+		return nil
+	}
+	// r.* of a ROW column.
+	x, err := sb.b.name(&ast.Name{Span: star.Span, Parts: star.Qualifier}, sb.scope)
+	if err != nil || x.ResultType().Kind != types.Row {
+		q := star.Qualifier[len(star.Qualifier)-1]
+		var tables []string
+		for _, c := range sb.rel.cols {
+			if len(c.path) > 0 {
+				tables = append(tables, c.path[len(c.path)-1])
+			}
+		}
+		return logical.Errorf(&q, logical.CodeUnknownColumn, columnHint(q.Name, dedup(tables)), "there is no table or ROW column '%s' here", q.Name)
+	}
+	for _, f := range x.ResultType().Fields {
+		fx, err := field(x, ast.Ident{Span: star.Span, Name: f.Name})
+		if err != nil {
+			return err
+		}
+		sb.add(fx, star, f.Name, false)
+	}
+	return nil
+}
+
+func dedup(in []string) []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, s := range in {
+		if !seen[s] {
+			seen[s] = true
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// order binds ORDER BY: a position, a name of the select list, or an expression over what the select list may use.
+func (sb *selectBinder) order() error {
+	for i := range sb.q.OrderBy {
+		o := &sb.q.OrderBy[i]
+		k, err := ordinal(o.X, len(sb.exprs), "ORDER BY")
+		if err != nil {
+			return err
+		}
+		if n, ok := o.X.(*ast.Name); ok && k < 0 && len(n.Parts) == 1 {
+			for j, name := range sb.names {
+				if name != n.Parts[0].Name {
+					continue
+				}
+				if k >= 0 && !logical.Equal(sb.exprs[k], sb.exprs[j]) {
+					return logical.Errorf(n, logical.CodeAmbiguous, "", "ORDER BY %s: two columns of the select list have this name", name)
+				}
+				if k < 0 {
+					k = j
+				}
+			}
+		}
+		if k < 0 {
+			x, err := sb.b.expr(o.X, sb.scope)
+			if err != nil {
+				return err
+			}
+			if k = find(sb.exprs, x); k < 0 {
+				if sb.sel.Distinct {
+					return logical.Errorf(o, logical.CodeSort, "", "with SELECT DISTINCT, ORDER BY takes columns of the select list only")
+				}
+				sb.hidden = append(sb.hidden, x)
+				k = len(sb.exprs) + len(sb.hidden) - 1
+			}
+		}
+		sb.sort = append(sb.sort, sortKey(k, o))
+	}
+	return nil
+}
+
+// finish makes the projection, DISTINCT, ORDER BY and LIMIT.
+func (sb *selectBinder) finish() (*relation, error) {
+	names := append([]string(nil), sb.names...)
+	for i := range sb.hidden {
+		names = append(names, "$sort"+strconv.Itoa(i))
+	}
+	var n logical.Node = &logical.Project{In: sb.rel.node, Exprs: append(append([]logical.Expr(nil), sb.exprs...), sb.hidden...), Names: names}
+	if sb.sel.Distinct {
+		n = distinct(n, sb.sel.Pos(), "DISTINCT", sb.name)
+	}
+	if sb.sort != nil {
+		n = &logical.Sort{In: n, Keys: sb.sort, Pos: sb.q.OrderBy[0].Pos()}
+	}
+	n, err := sb.b.limit(n, sb.q)
+	if err != nil {
+		return nil, err
+	}
+	return newRelation(firstColumns(n, len(sb.exprs))), nil
+}

@@ -1,0 +1,213 @@
+package bind
+
+import (
+	"errors"
+	"sort"
+	"strings"
+
+	"github.com/weir-sql/weir/catalog"
+	"github.com/weir-sql/weir/parser/ast"
+	"github.com/weir-sql/weir/planner/logical"
+	"github.com/weir-sql/weir/types"
+)
+
+// General options of a table, which are the engine's and not the connector's.
+var watermarkOptions = []string{"scan.watermark.emit.strategy", "scan.watermark.idle-timeout", "scan.watermark.null-rows"}
+
+var refusedOptions = map[string]Feature{
+	"scan.watermark.max-future":                featMaxFuture,
+	"scan.watermark.future-rows":               featFutureRows,
+	"scan.watermark.alignment.group":           featAlignment,
+	"scan.watermark.alignment.max-drift":       featAlignment,
+	"scan.watermark.alignment.update-interval": featAlignment,
+	"bad-records.table":                        featBadRecords,
+}
+
+// splitOptions separates the general options from the connector's. n is the place for errors.
+func splitOptions(n ast.Node, options []catalog.Option) (general, own map[string]string, err error) {
+	general, own = map[string]string{}, map[string]string{}
+	for _, o := range options {
+		if f, ok := refusedOptions[o.Key]; ok {
+			return nil, nil, unsupported(n, f)
+		}
+		if !strings.HasPrefix(o.Key, "scan.watermark.") && !strings.HasPrefix(o.Key, "weir.") {
+			own[o.Key] = o.Value
+			continue
+		}
+		if index(watermarkOptions, o.Key) < 0 {
+			known := append([]string(nil), watermarkOptions...)
+			for k := range refusedOptions {
+				known = append(known, k)
+			}
+			sort.Strings(known)
+			return nil, nil, logical.Errorf(n, logical.CodeOption, columnHint(o.Key, known), "unknown option '%s'", o.Key)
+		}
+		if err := checkWatermarkOption(n, o.Key, o.Value); err != nil {
+			return nil, nil, err
+		}
+		general[o.Key] = o.Value
+	}
+	return general, own, nil
+}
+
+func checkWatermarkOption(n ast.Node, key, value string) error {
+	allowed := map[string][]string{"scan.watermark.emit.strategy": {"on-event", "on-periodic"}, "scan.watermark.null-rows": {"fail", "keep", "drop"}}[key]
+	if allowed != nil {
+		for _, a := range allowed {
+			if strings.EqualFold(a, value) {
+				return nil
+			}
+		}
+		return logical.Errorf(n, logical.CodeOption, "", "option '%s' is one of %s, not '%s'", key, strings.Join(allowed, ", "), value)
+	}
+	if _, err := Duration(value); err != nil {
+		return logical.Errorf(n, logical.CodeOption, "", "option '%s': %v", key, err)
+	}
+	return nil
+}
+
+// connect makes the connector's side of a table, once per statement and set of options.
+func (b *Binder) connect(n ast.Node, t *catalog.Table, options []catalog.Option) (catalog.ConnectorTable, error) {
+	_, own, err := splitOptions(n, options)
+	if err != nil {
+		return nil, err
+	}
+	own["connector"] = t.Connector()
+	var key strings.Builder
+	key.WriteString(t.Path.String() + "\x00" + t.File)
+	names := make([]string, 0, len(own))
+	for k := range own {
+		names = append(names, k)
+	}
+	sort.Strings(names)
+	for _, k := range names {
+		key.WriteString("\x00" + k + "\x01" + own[k])
+	}
+	if h, ok := b.handles[key.String()]; ok {
+		return h, nil
+	}
+	if b.env.Connect == nil {
+		return nil, logical.Errorf(n, logical.CodeNoSource, "", "there are no connectors here")
+	}
+	h, err := b.env.Connect(b.ctx, t, own)
+	if err != nil {
+		var e *logical.Error
+		if errors.As(err, &e) {
+			return nil, logical.Errorf(n, e.Code, e.Hint, "%s", e.Msg)
+		}
+		var h interface{ Hint() string }
+		hint := ""
+		if errors.As(err, &h) {
+			hint = h.Hint()
+		}
+		return nil, logical.Errorf(n, logical.CodeOption, hint, "table %s: %v", shortName(t), err)
+	}
+	b.handles[key.String()] = h
+	return h, nil
+}
+
+func shortName(t *catalog.Table) string {
+	if t.File != "" {
+		return "'" + t.File + "'"
+	}
+	return logical.QuoteName(t.Path.Name)
+}
+
+// scan binds the reading of a table.
+func (b *Binder) scan(n ast.Node, t *catalog.Table, options []catalog.Option) (logical.Node, error) {
+	general, _, err := splitOptions(n, options)
+	if err != nil {
+		return nil, err
+	}
+	h, err := b.connect(n, t, options)
+	if err != nil {
+		return nil, err
+	}
+	switch h.ChangelogKinds() {
+	case "":
+		return nil, logical.Errorf(n, logical.CodeNoSource, "", "table %s cannot be read: the connector '%s' only writes", shortName(t), t.Connector())
+	case "I,UA,D":
+		return nil, unsupported(n, Feature{"WEIR-1525", "reading a table that gives upserts (changelog mode I,UA,D)", ""})
+	}
+	s := &logical.Scan{Table: t, Handle: h, Computed: make([]logical.Expr, len(t.Columns))}
+	if n != nil {
+		s.Pos = n.Pos()
+	}
+	for i := range t.Columns {
+		s.Wanted = append(s.Wanted, i)
+	}
+	where := "the declaration of " + shortName(t)
+	if err := b.checkMetadata(t, h, n); err != nil {
+		return nil, err
+	}
+	sc := tableScope(t, false)
+	for i, c := range t.Columns {
+		if c.Kind != catalog.Computed {
+			continue
+		}
+		x, err := b.declared(c.Expr, sc)
+		if err != nil {
+			return nil, within(n, where, err)
+		}
+		s.Computed[i] = x
+	}
+	if w := t.Watermark; w != nil {
+		s.Watermark = &logical.Watermark{Column: t.Index(w.Column), Options: general}
+		if w.Source {
+			if !h.SuppliesWatermarks() {
+				return nil, logical.Errorf(n, logical.CodeTimeAttr, "declare WATERMARK FOR "+w.Column+" AS "+w.Column+" - INTERVAL '5' SECOND",
+					"table %s declares SOURCE_WATERMARK(), and the connector '%s' supplies no watermarks", shortName(t), t.Connector())
+			}
+		} else {
+			x, err := b.declared(w.Expr, tableScope(t, true))
+			if err != nil {
+				return nil, within(n, where, err)
+			}
+			s.Watermark.Expr = x
+		}
+	}
+	return s, nil
+}
+
+// declared binds an expression of a table's declaration.
+func (b *Binder) declared(e ast.Expr, s *scope) (logical.Expr, error) {
+	base := b.base
+	b.base = nil
+	defer func() { b.base = base }()
+	return b.expr(e, s)
+}
+
+// tableScope is what expressions of a declaration may name: all columns, without the computed ones unless asked for.
+func tableScope(t *catalog.Table, computed bool) *scope {
+	r := &relation{}
+	for _, c := range t.Columns {
+		name := c.Name
+		if c.Kind == catalog.Computed && !computed {
+			name = "\x00" // cannot be named
+		}
+		r.cols = append(r.cols, column{path: []string{t.Path.Name}, name: name, typ: c.Type.WithAttr(types.NoTimeAttr)})
+	}
+	return &scope{rel: r, clause: "the declaration of a table", declaration: true}
+}
+
+func (b *Binder) checkMetadata(t *catalog.Table, h catalog.ConnectorTable, n ast.Node) error {
+	keys := h.MetadataKeys()
+	for _, c := range t.Columns {
+		if c.Kind != catalog.Metadata {
+			continue
+		}
+		i := keys.Index(c.Key)
+		if i < 0 {
+			hint := "there are: " + strings.Join(keys.Names(), ", ")
+			if len(keys) == 0 {
+				hint = "it has none"
+			}
+			return logical.Errorf(n, logical.CodeTable, hint, "table %s: the connector '%s' has no metadata '%s' (column '%s')", shortName(t), t.Connector(), c.Key, c.Name)
+		}
+		if !types.CanCast(keys[i].Type, c.Type) {
+			return logical.Errorf(n, logical.CodeCast, "", "table %s: metadata '%s' is %s and cannot be cast to %s (column '%s')", shortName(t), c.Key,
+				keys[i].Type.WithNull(true), c.Type.WithNull(true), c.Name)
+		}
+	}
+	return nil
+}
