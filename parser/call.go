@@ -206,6 +206,9 @@ func (p *parser) arguments(c *ast.Call, parts *callParts, up string, tableFuncti
 			}
 			return
 		}
+		if p.op(",") && up == "POSITION" {
+			p.failAt(p.tok(), CodeSyntax, "write POSITION(part IN text), or LOCATE(part, text)", "the arguments of POSITION are not separated by a comma")
+		}
 		if p.acceptOp(",") {
 			continue
 		}
@@ -424,23 +427,13 @@ func (p *parser) extract(src int) {
 	x.Span = p.spanFrom(src)
 }
 
-// trim rewrites TRIM([BOTH|LEADING|TRAILING] [chars] [FROM] x), and TRIM(x, chars)
-// stays a call of its own kind: it has no special syntax.
+// trim rewrites TRIM([BOTH|LEADING|TRAILING] [chars] [FROM] x).
 func (p *parser) trim(src int) {
 	x := &ast.Trim{Mode: "BOTH"}
-	args := 0
-	var plain *ast.Call
-	p.emitSlot(mysql.Fn(func(as []mysql.Arg) ast.Expr {
-		switch {
-		case plain != nil:
-			for _, a := range as {
-				plain.Args = append(plain.Args, a.X)
-			}
-			return plain
-		case args == 2:
-			x.Chars, x.X = as[0].X, as[1].X
-		default:
-			x.X = as[0].X
+	p.emitSlot(mysql.Fn(func(args []mysql.Arg) ast.Expr {
+		x.X = args[len(args)-1].X
+		if len(args) == 2 {
+			x.Chars = args[0].X
 		}
 		return x
 	}), src)
@@ -450,25 +443,16 @@ func (p *parser) trim(src int) {
 		p.accept("FROM") // TRIM(BOTH FROM x)
 	}
 	p.expr()
-	args = 1
 	if p.accept("FROM") {
 		p.emit(",", p.i-1)
 		p.expr()
-		args = 2
-	} else if p.op(",") && x.Mode == "BOTH" && p.toks[src+2].up != "BOTH" {
-		plain = &ast.Call{}
-		for p.acceptOp(",") {
-			p.emit(",", p.i-1)
-			p.expr()
-		}
+	}
+	if p.op(",") {
+		p.failAt(p.tok(), CodeSyntax, "write TRIM(chars FROM text), or BTRIM(text, chars)", "TRIM takes one argument")
 	}
 	p.expectOp(")")
 	p.emit(")", p.i-1)
 	x.Span = p.spanFrom(src)
-	if plain != nil {
-		id := identOf(&p.toks[src])
-		plain.Span, plain.Name = x.Span, ast.ObjectName{Span: id.Span, Parts: []ast.Ident{id}}
-	}
 }
 
 func (p *parser) descriptor(src int) {
@@ -486,13 +470,13 @@ func (p *parser) descriptor(src int) {
 
 // ---- JSON functions
 
-// jsonPair rewrites [KEY] k VALUE v, k : v, or k, v.
+// jsonPair rewrites [KEY] k VALUE v, or k : v.
 func (p *parser) jsonPair(parts *callParts, comma func()) {
 	if p.is("KEY") && p.peek(1).kind != tokOp {
 		p.i++
 	}
 	p.exprUntil("VALUE")
-	if !p.accept("VALUE") && !p.acceptOp(":") && !p.acceptOp(",") {
+	if !p.accept("VALUE") && !p.acceptOp(":") {
 		p.unexpected("")
 	}
 	comma()

@@ -458,9 +458,14 @@ func (p *parser) operand() bool {
 	case tokQuoted:
 		return p.nameOrCall()
 	case tokOp:
-		if t.text == "(" {
+		switch t.text {
+		case "(":
 			p.parenthesized()
 			return false
+		case "{":
+			if p.jdbcEscape() {
+				return false
+			}
 		}
 	case tokIdent:
 		switch t.up {
@@ -480,7 +485,7 @@ func (p *parser) operand() bool {
 			p.exists()
 			return false
 		case "INTERVAL":
-			p.leaf(p.interval(), src)
+			p.intervalOperand()
 			return false
 		case "DATE", "TIME", "TIMESTAMP":
 			if p.peek(1).kind == tokString {
@@ -521,6 +526,26 @@ func (p *parser) operand() bool {
 	}
 	p.unexpected("an expression")
 	return false
+}
+
+// jdbcEscape rewrites {fn f(x)}, {d '..'}, {t '..'} and {ts '..'}.
+func (p *parser) jdbcEscape() bool {
+	src := p.i
+	kinds := map[string]ast.LiteralKind{"D": ast.DateLit, "T": ast.TimeLit, "TS": ast.TimestampLit}
+	switch word := p.peek(1).up; {
+	case word == "FN":
+		p.i += 2
+		p.nameOrCall()
+	case kinds[word] != "" && p.peek(2).kind == tokString:
+		v := p.peek(2).text
+		p.i += 3
+		span := p.spanFrom(src)
+		p.leaf(&ast.Literal{Span: span, Kind: kinds[word], Value: v, Text: p.text[span.Start.Offset:span.Stop]}, src)
+	default:
+		return false
+	}
+	p.expectOp("}")
+	return true
 }
 
 // reservedFunctions are reserved words that are also names of functions.
@@ -573,14 +598,17 @@ func (p *parser) caseExpr() {
 	src := p.i
 	p.i++
 	c := &ast.Case{}
-	operand, whens, hasElse := false, 0, false
+	operand, hasElse := false, false
+	var whens []int // how many conditions each WHEN has
 	p.emitSlot(mysql.Fn(func(args []mysql.Arg) ast.Expr {
 		if operand {
 			c.Operand, args = args[0].X, args[1:]
 		}
-		for range whens {
-			c.Whens = append(c.Whens, ast.When{Cond: args[0].X, Result: args[1].X})
-			args = args[2:]
+		for _, n := range whens {
+			for _, cond := range args[:n] { // WHEN a, b THEN r is WHEN a THEN r WHEN b THEN r
+				c.Whens = append(c.Whens, ast.When{Cond: cond.X, Result: args[n].X})
+			}
+			args = args[n+1:]
 		}
 		if hasElse {
 			c.Else = args[0].X
@@ -597,13 +625,18 @@ func (p *parser) caseExpr() {
 		if !p.accept("WHEN") {
 			p.unexpected("")
 		}
-		if whens++; whens > maxOperators {
+		if len(whens) > maxOperators {
 			p.failAt(p.tok(), CodeLimit, "", "CASE has at most %d branches", maxOperators)
 		}
-		if whens > 1 {
+		if len(whens) > 0 {
 			p.emit(",", p.i-1)
 		}
-		p.expr()
+		n := 1
+		for p.expr(); operand && p.acceptOp(","); n++ {
+			p.emit(",", p.i-1)
+			p.expr()
+		}
+		whens = append(whens, n)
 		p.expect("THEN")
 		p.emit(",", p.i-1)
 		p.expr()
@@ -704,18 +737,60 @@ func (p *parser) interval() *ast.Interval {
 	src := p.i
 	p.i++
 	x := &ast.Interval{}
+	p.intervalSign(x)
+	p.intervalLiteral(x)
+	x.Qualifier = p.intervalQualifier()
+	x.Span = p.spanFrom(src)
+	return x
+}
+
+func (p *parser) intervalSign(x *ast.Interval) {
 	if p.acceptOp("-") {
 		x.Negative = true
 	} else {
 		p.acceptOp("+")
 	}
-	if t := p.tok(); t.kind == tokNumber {
-		p.failAt(t, CodeSyntax, "write INTERVAL '"+t.text+"' "+p.peek(1).text, "the value of an INTERVAL is a string")
+}
+
+func (p *parser) intervalLiteral(x *ast.Interval) {
+	t := p.tok()
+	if t.kind == tokNumber {
+		if _, ok := parseInt(t.text); !ok {
+			p.failAt(t, CodeSyntax, "write INTERVAL '"+t.text+"' "+p.peek(1).text, "an interval that is no whole number is written as a string")
+		}
+		p.i++
+		x.Value = t.text
+		return
 	}
 	x.Value = p.stringLit("the interval's value as a string").Value
+}
+
+// intervalOperand rewrites an interval in an expression, where its value may also
+// be a name, a call or something in parentheses.
+func (p *parser) intervalOperand() {
+	src := p.i
+	p.i++
+	x := &ast.Interval{}
+	p.intervalSign(x)
+	if p.tok().kind == tokString || p.tok().kind == tokNumber || !p.isName(0) && !p.op("(") {
+		p.intervalLiteral(x)
+		x.Qualifier = p.intervalQualifier()
+		x.Span = p.spanFrom(src)
+		p.leaf(x, src)
+		return
+	}
+	p.emitSlot(mysql.Fn(func(args []mysql.Arg) ast.Expr {
+		x.X = args[0].X
+		return x
+	}), src)
+	p.emit("(", src)
+	p.primary()
+	p.emit(")", p.i-1)
 	x.Qualifier = p.intervalQualifier()
+	if x.Qualifier.To != "" {
+		p.failAt(p.prev(), CodeValue, "", "an interval %s TO %s takes its value as a string", x.Qualifier.From, x.Qualifier.To)
+	}
 	x.Span = p.spanFrom(src)
-	return x
 }
 
 func (p *parser) intervalQualifier() ast.IntervalQualifier {

@@ -352,8 +352,9 @@ func hexValue(c byte) rune {
 	return rune(c-'A') + 10
 }
 
-// unescape resolves the C-style escapes of E'..', as Flink does: \b \f \n \r
-// \t, \xHH, \uHHHH, \UHHHHHHHH, octal \ooo; any other character stands for itself.
+// unescape resolves the C-style escapes of E'..', as Flink does: \\ \' \b \f \n
+// \r \t, \xHH, \uHHHH, \UHHHHHHHH, octal \ooo; before any other character the
+// backslash stands for itself.
 func unescape(s string) (string, string) {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -385,6 +386,9 @@ func unescape(s string) (string, string) {
 				digits, base = 3, 8
 				i--
 				break
+			}
+			if c != '\\' && c != '\'' {
+				b.WriteByte('\\')
 			}
 			b.WriteByte(c)
 		}
@@ -492,12 +496,16 @@ func (l *lexer) word() {
 func (l *lexer) wordOrOp(pos ast.Pos) {
 	r, n := utf8.DecodeRuneInString(l.s[l.i:l.limit()])
 	if isWordStart(r) {
-		// E'..', X'..', U&'..'
+		// E'..', N'..', X'..', U&'..'
 		if r < utf8.RuneSelf {
 			switch rest := l.s[l.i+1 : l.limit()]; {
 			case (r == 'e' || r == 'E') && strings.HasPrefix(rest, "'"):
 				l.i++
 				l.str(pos, escapeString)
+				return
+			case (r == 'n' || r == 'N') && strings.HasPrefix(rest, "'"):
+				l.i++
+				l.str(pos, plainString)
 				return
 			case (r == 'x' || r == 'X') && strings.HasPrefix(rest, "'"):
 				l.i++

@@ -358,12 +358,8 @@ func (p *parser) unexpected(what string) {
 	if t.kind == tokEOF {
 		// The caret belongs behind the last word, not behind blanks and comments.
 		if p.i > 0 {
-			last := p.prev()
-			if p.toks[len(p.toks)-1].pos.Offset == t.pos.Offset {
-				e.Pos = ast.Pos{Offset: last.end, Line: last.pos.Line, Column: last.pos.Column}
-				e.Pos = endPos(p.text, last)
-				e.End = last.end
-			}
+			e.Pos = endPos(p.text, p.prev())
+			e.End = e.Pos.Offset
 		}
 	}
 	short := exp
@@ -371,12 +367,10 @@ func (p *parser) unexpected(what string) {
 	case what != "":
 		short = []string{what}
 	case len(short) > 6:
-		short = nil
+		short = append(slices.Clone(short[:5]), "...")
 	}
 	if len(short) > 0 {
 		e.Msg = "expected " + orList(short) + " but found " + show(t)
-	} else if t.kind == tokEOF {
-		e.Msg = "the statement ends too early"
 	} else {
 		e.Msg = "unexpected " + show(t)
 	}
@@ -415,11 +409,13 @@ func firstWords(exp []string) []string {
 }
 
 func orList(s []string) string {
-	switch len(s) {
-	case 1:
+	switch n := len(s) - 1; {
+	case n == 0:
 		return s[0]
+	case s[n] == "...":
+		return strings.Join(s, ", ")
 	default:
-		return strings.Join(s[:len(s)-1], ", ") + " or " + s[len(s)-1]
+		return strings.Join(s[:n], ", ") + " or " + s[n]
 	}
 }
 

@@ -214,28 +214,16 @@ func (p *parser) stopJob() ast.Statement {
 	return s
 }
 
-// set parses SET, SET 'k' = 'v'.
+// set parses SET, SET 'k' = 'v', and SET k = v.
 func (p *parser) set() ast.Statement {
 	p.expect("SET")
 	s := &ast.Set{}
 	if p.tok().kind == tokEOF || p.op(";") {
 		return s
 	}
-	if t := p.tok(); t.kind == tokIdent {
-		// SET k = v was Flink's once; show it with its quotes.
-		j := p.i
-		for p.toks[j].kind == tokIdent || p.toks[j].kind == tokOp && (p.toks[j].text == "." || p.toks[j].text == "-") {
-			j++
-		}
-		key := p.text[t.pos.Offset:p.toks[max(j-1, p.i)].end]
-		p.failAt(t, CodeSyntax, "write SET '"+key+"' = 'value'", "the key of SET is a string")
-	}
-	k := p.stringLit("a key as a string")
+	k := p.configText("a key as a string", "=")
 	p.expectOp("=")
-	if t := p.tok(); t.kind == tokNumber || t.kind == tokIdent {
-		p.failAt(t, CodeSyntax, "write '"+t.text+"'", "the value of SET is a string")
-	}
-	v := p.stringLit("a value as a string")
+	v := p.configText("a value as a string", "")
 	s.Key, s.Value = &k, &v
 	return s
 }
@@ -246,9 +234,32 @@ func (p *parser) reset() ast.Statement {
 	if p.tok().kind == tokEOF || p.op(";") {
 		return s
 	}
-	k := p.stringLit("a key as a string")
+	k := p.configText("a key as a string", "")
 	s.Key = &k
 	return s
+}
+
+// configText takes a key or value of SET: a string, or text without quotes and
+// blanks up to the statement's end or the operator stop.
+func (p *parser) configText(what, stop string) ast.StringLit {
+	t := p.tok()
+	if t.kind == tokString {
+		p.i++
+		return stringOf(t)
+	}
+	src := p.i
+	for p.tok().kind != tokEOF && !p.op(";") && !p.op(stop) {
+		u := p.tok()
+		if u.kind != tokIdent && u.kind != tokNumber && u.kind != tokOp || p.i > src && u.pos.Offset != p.prev().end {
+			break
+		}
+		p.i++
+	}
+	if p.i == src {
+		p.unexpected(what)
+	}
+	s := p.spanFrom(src)
+	return ast.StringLit{Span: s, Value: p.text[s.Start.Offset:s.Stop]}
 }
 
 func (p *parser) use() ast.Statement {

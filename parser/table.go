@@ -48,6 +48,10 @@ func (p *parser) from() {
 		if !ok {
 			break
 		}
+		if len(open) > 0 { // a JOIN b JOIN c ON .. ON ..
+			t := &p.toks[j.src]
+			p.note(t.pos, p.prev().end, t.weir, ast.ExtSyntax, "")
+		}
 		p.emit(j.emit, j.src)
 		p.tableFactor()
 		u := &mysql.Using{Full: j.full, Natural: j.natural}

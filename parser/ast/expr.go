@@ -45,11 +45,14 @@ type Literal struct {
 	Text string `dump:"-"`
 }
 
-// Interval is INTERVAL [-] 'value' qualifier.
+// Interval is INTERVAL [-] 'value' qualifier. INTERVAL 2 HOUR is the same as
+// INTERVAL '2' HOUR.
 type Interval struct {
 	Span
-	Negative  bool // a sign before the quote; one inside stays in Value
-	Value     string
+	Negative bool // a sign before the quote; one inside stays in Value
+	Value    string
+	// X is set, and Value empty, for INTERVAL x HOUR with an expression.
+	X         Expr
 	Qualifier IntervalQualifier
 }
 

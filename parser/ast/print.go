@@ -429,8 +429,8 @@ func (p *printer) hintString(s string) {
 		return
 	}
 	s = strings.ReplaceAll(s, `\`, `\\`)
-	s = strings.ReplaceAll(s, "'", `\'`)
-	p.w("E'", strings.ReplaceAll(s, "*/", `*\/`), "'")
+	s = strings.ReplaceAll(s, "'", "''")
+	p.w("E'", strings.ReplaceAll(s, "*/", `*\x2f`), "'")
 }
 
 func (p *printer) matchRecognize(m *MatchRecognize) {

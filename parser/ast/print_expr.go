@@ -78,7 +78,11 @@ func (p *printer) bare(x Expr) {
 	case *Interval:
 		p.w("INTERVAL ")
 		p.flag(x.Negative, "-")
-		p.str(x.Value)
+		if x.X != nil {
+			p.intervalValue(x.X)
+		} else {
+			p.str(x.Value)
+		}
 		p.w(" ")
 		p.qualifier(x.Qualifier)
 	case *Default:
@@ -233,6 +237,18 @@ func (p *printer) bare(x Expr) {
 		p.exprs(x.Items)
 		p.w(")")
 	}
+}
+
+// intervalValue writes an expression as an interval's value: a name, or anything
+// in parentheses.
+func (p *printer) intervalValue(x Expr) {
+	if _, ok := x.(*Name); ok {
+		p.bare(x)
+		return
+	}
+	p.w("(")
+	p.bare(x)
+	p.w(")")
 }
 
 func (p *printer) constructor(word string, elems []Expr) {
