@@ -3,6 +3,7 @@ package expr
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -74,10 +75,7 @@ func (e *currentWatermark) Eval(ctx *Context, in Input) (arrow.Array, error) {
 	if in.Watermark == nil && in.Len() > 0 {
 		return nil, e.fail("internal error: no watermarks of the rows")
 	}
-	unit := int64(1)
-	for p := e.result.Precision; p < 6; p++ {
-		unit *= 10
-	}
+	unit := resolution(e.result)
 	out := newSink[int64](ctx, e.result, in.Rows)
 	for i := range in.Rows {
 		if i >= len(in.Watermark) || in.Watermark[i] == stream.MinTime {
@@ -90,6 +88,19 @@ func (e *currentWatermark) Eval(ctx *Context, in Input) (arrow.Array, error) {
 		}
 	}
 	return out.finish(), nil
+}
+
+// resolution is the smallest step of a timestamp type, in its own unit.
+func resolution(t types.Type) int64 {
+	digits := 6
+	if t.Nanos() {
+		digits = 9
+	}
+	unit := int64(1)
+	for p := t.Precision; p < digits; p++ {
+		unit *= 10
+	}
+	return unit
 }
 
 // newExtract is EXTRACT(unit FROM x). TIMESTAMP_LTZ is read in the session zone. Right before 1970 too.
@@ -296,7 +307,7 @@ func floorMicros(us int64, unit string) int64 {
 
 // newDateFormat is DATE_FORMAT(timestamp or text, pattern).
 func newDateFormat(c *call) (Evaluator, error) {
-	pattern, err := constPattern(c, 1, false)
+	pattern, err := constPattern(c, 1, formatPattern)
 	if err != nil {
 		return nil, err
 	}
@@ -306,11 +317,11 @@ func newDateFormat(c *call) (Evaluator, error) {
 		if t.IsText() {
 			s := reader[string](o[0])
 			at = func(i int) (int64, int64, error) {
-				v, err := types.ParseTimestamp([]byte(s(i)), 9)
+				v, err := types.ParseTimestamp([]byte(s(i)), 6)
 				if err != nil {
-					return 0, 0, err
+					return 0, 0, errNull
 				}
-				return types.FloorDiv(v, 1000), types.FloorMod(v, 1000), nil
+				return v, 0, nil
 			}
 		} else {
 			wall, v := microsReader(o[0], e.zoneConv()), reader[int64](o[0])
@@ -321,7 +332,7 @@ func newDateFormat(c *call) (Evaluator, error) {
 				return wall(i), 0, nil
 			}
 		}
-		p := patternReader(pattern, o[1], false)
+		p := patternReader(pattern, o[1], formatPattern)
 		var buf []byte
 		return func(i int) (string, error) {
 			f, err := p(i)
@@ -341,12 +352,12 @@ func newDateFormat(c *call) (Evaluator, error) {
 const defaultPattern = "yyyy-MM-dd HH:mm:ss"
 
 // constPattern compiles the pattern in argument k when it is a constant (also when it is not given); nil when it is computed.
-func constPattern(c *call, k int, simple bool) (*timePattern, error) {
+func constPattern(c *call, k int, use patternUse) (*timePattern, error) {
 	if len(c.args) <= k {
-		return compileTimePattern(defaultPattern, simple)
+		return compileTimePattern(defaultPattern, use)
 	}
 	if v, ok := constant(c.args[k]); ok && v != nil {
-		p, err := compileTimePattern(v.(string), simple)
+		p, err := compileTimePattern(v.(string), use)
 		if err != nil {
 			return nil, c.fail("%v", err)
 		}
@@ -356,7 +367,7 @@ func constPattern(c *call, k int, simple bool) (*timePattern, error) {
 }
 
 // patternReader is the pattern of each row.
-func patternReader(p *timePattern, o operand, simple bool) func(int) (*timePattern, error) {
+func patternReader(p *timePattern, o operand, use patternUse) func(int) (*timePattern, error) {
 	if p != nil {
 		return func(int) (*timePattern, error) { return p, nil }
 	}
@@ -364,7 +375,7 @@ func patternReader(p *timePattern, o operand, simple bool) func(int) (*timePatte
 	last := ""
 	return func(i int) (*timePattern, error) {
 		if s := text(i); p == nil || s != last {
-			q, err := compileTimePattern(s, simple)
+			q, err := compileTimePattern(s, use)
 			if err != nil {
 				return nil, err
 			}
@@ -384,13 +395,13 @@ func optional(o []operand, k int) operand {
 
 // newFromUnixtime is FROM_UNIXTIME(seconds[, pattern]): text in the session zone.
 func newFromUnixtime(c *call) (Evaluator, error) {
-	pattern, err := constPattern(c, 1, true)
+	pattern, err := constPattern(c, 1, simpleFormat)
 	if err != nil {
 		return nil, err
 	}
 	return rows(func(e *env, o []operand) (func(int) (string, error), error) {
 		sec := reader[int64](o[0])
-		p := patternReader(pattern, optional(o, 1), true)
+		p := patternReader(pattern, optional(o, 1), simpleFormat)
 		conv := e.zoneConv()
 		var buf []byte
 		return func(i int) (string, error) {
@@ -410,13 +421,13 @@ func newFromUnixtime(c *call) (Evaluator, error) {
 
 // newUnixTimestamp is UNIX_TIMESTAMP(text[, pattern]): seconds, of a wall clock of the session zone; -2^63 for a text that does not match, as in Flink.
 func newUnixTimestamp(c *call) (Evaluator, error) {
-	pattern, err := constPattern(c, 1, true)
+	pattern, err := constPattern(c, 1, simpleParse)
 	if err != nil {
 		return nil, err
 	}
 	return rows(func(e *env, o []operand) (func(int) (int64, error), error) {
 		text := reader[string](o[0])
-		p := patternReader(pattern, optional(o, 1), true)
+		p := patternReader(pattern, optional(o, 1), simpleParse)
 		conv := e.zoneConv()
 		return func(i int) (int64, error) {
 			f, err := p(i)
@@ -443,12 +454,12 @@ func newToDate(c *call) (Evaluator, error) {
 			return int64(d), nil
 		})(c)
 	}
-	pattern, err := constPattern(c, 1, true)
+	pattern, err := constPattern(c, 1, simpleParse)
 	if err != nil {
 		return nil, err
 	}
 	return rows(func(_ *env, o []operand) (func(int) (int64, error), error) {
-		text, p := reader[string](o[0]), patternReader(pattern, o[1], true)
+		text, p := reader[string](o[0]), patternReader(pattern, o[1], simpleParse)
 		return func(i int) (int64, error) {
 			f, err := p(i)
 			if err != nil {
@@ -484,12 +495,12 @@ func newToTimestamp(c *call) (Evaluator, error) {
 			return cut(us), nil
 		})(c)
 	}
-	pattern, err := constPattern(c, 1, false)
+	pattern, err := constPattern(c, 1, parsePattern)
 	if err != nil {
 		return nil, err
 	}
 	return rows(func(_ *env, o []operand) (func(int) (int64, error), error) {
-		text, p := reader[string](o[0]), patternReader(pattern, o[1], false)
+		text, p := reader[string](o[0]), patternReader(pattern, o[1], parsePattern)
 		return func(i int) (int64, error) {
 			f, err := p(i)
 			if err != nil {
@@ -504,7 +515,8 @@ func newToTimestamp(c *call) (Evaluator, error) {
 	})(c)
 }
 
-// newToTimestampLTZ is TO_TIMESTAMP_LTZ(number[, 0 or 3]) and TO_TIMESTAMP_LTZ(text[, pattern[, zone]]); the zone is UTC when it is not given.
+// newToTimestampLTZ is TO_TIMESTAMP_LTZ(number[, precision]), where the number counts 10^-precision seconds (3 when not given), and
+// TO_TIMESTAMP_LTZ(text[, pattern[, zone]]), where the zone is UTC when not given and a text that does not match is an error.
 func newToTimestampLTZ(c *call) (Evaluator, error) {
 	if c.args[0].Type().IsNumeric() {
 		return rows(func(_ *env, o []operand) (func(int) (int64, error), error) {
@@ -512,50 +524,56 @@ func newToTimestampLTZ(c *call) (Evaluator, error) {
 			if len(o) > 1 {
 				precision = reader[int64](o[1])
 			}
-			scale := func(i int) (int64, error) {
-				switch precision(i) {
-				case 0:
-					return types.MicrosPerSecond, nil
-				case 3:
-					return types.MicrosPerMilli, nil
-				}
-				return 0, fmt.Errorf("the precision of TO_TIMESTAMP_LTZ is 0 (seconds) or 3 (milliseconds), not %d", precision(i))
+			whole := reader[int64](o[0])
+			switch o[0].t.Kind {
+			case types.Decimal: // cut
+				d := reader[types.Dec](o[0])
+				whole = func(i int) int64 { v, _ := d(i).Int64(); return v }
+			case types.Float, types.Double:
+				whole = nil
 			}
-			if !o[0].t.IsInteger() { // seconds or milliseconds with a fraction
-				v := reader[float64](o[0])
-				return func(i int) (int64, error) {
-					unit, err := scale(i)
-					if err != nil {
-						return 0, err
-					}
-					ms, ok := types.DoubleToInt(v(i)*float64(unit/types.MicrosPerMilli), types.BigInt)
-					us, ok2 := mulChecked(ms, types.MicrosPerMilli)
-					if !ok || !ok2 {
-						return 0, fmt.Errorf("time overflow: %s", o[0].text(i))
-					}
-					return us, nil
-				}, nil
+			approx := reader[float64](o[0])
+			unit := c.result // of the result: microseconds or nanoseconds
+			digits := 6
+			if unit.Nanos() {
+				digits = 9
 			}
-			v := reader[int64](o[0])
 			return func(i int) (int64, error) {
-				unit, err := scale(i)
-				if err != nil {
-					return 0, err
+				p := precision(i)
+				if p < 0 || p > 9 {
+					return 0, fmt.Errorf("the precision of TO_TIMESTAMP_LTZ is 0 (seconds) to 9, 3 being milliseconds; not %d", p)
 				}
-				us, ok := mulChecked(v(i), unit)
+				scale := int64(1)
+				for range max(digits-int(p), int(p)-digits) {
+					scale *= 10
+				}
+				var v int64
+				ok := true
+				switch {
+				case whole == nil:
+					f := approx(i) * float64(scale)
+					if int(p) > digits {
+						f = approx(i) / float64(scale)
+					}
+					v, ok = types.DoubleToInt(math.Floor(f), types.BigInt)
+				case int(p) > digits:
+					v = types.FloorDiv(whole(i), scale)
+				default:
+					v, ok = mulChecked(whole(i), scale)
+				}
 				if !ok {
-					return 0, fmt.Errorf("time overflow: %d", v(i))
+					return 0, fmt.Errorf("time overflow: %s does not fit %s", o[0].text(i), unit.WithNull(true))
 				}
-				return us, nil
+				return v - types.FloorMod(v, resolution(unit)), nil
 			}, nil
 		})(c)
 	}
-	pattern, err := constPattern(c, 1, false)
+	pattern, err := constPattern(c, 1, parsePattern)
 	if err != nil {
 		return nil, err
 	}
 	return rows(func(_ *env, o []operand) (func(int) (int64, error), error) {
-		text, p := reader[string](o[0]), patternReader(pattern, optional(o, 1), false)
+		text, p := reader[string](o[0]), patternReader(pattern, optional(o, 1), parsePattern)
 		zoneOf := func(int) string { return "UTC" }
 		if len(o) > 2 {
 			zoneOf = reader[string](o[2])
@@ -568,7 +586,7 @@ func newToTimestampLTZ(c *call) (Evaluator, error) {
 			}
 			us, ok := parseWall(f, text(i))
 			if !ok {
-				return 0, errNull
+				return 0, fmt.Errorf("'%s' does not match the pattern", text(i))
 			}
 			if z := zoneOf(i); conv == nil || z != last {
 				loc, err := types.LoadZone(z)
@@ -583,7 +601,7 @@ func newToTimestampLTZ(c *call) (Evaluator, error) {
 	})(c)
 }
 
-var convertPattern = func() *timePattern { p, _ := compileTimePattern(defaultPattern, true); return p }()
+var convertPattern = func() *timePattern { p, _ := compileTimePattern(defaultPattern, simpleParse); return p }()
 
 // convertTZ is CONVERT_TZ(text, from, to); NULL for a text that is no yyyy-MM-dd HH:mm:ss.
 func convertTZ(_ *env, s, from, to string) (string, error) {

@@ -10,8 +10,8 @@ import (
 )
 
 // timePattern is a compiled Java date and time pattern: that of DateTimeFormatter (DATE_FORMAT, TO_TIMESTAMP), or that of SimpleDateFormat
-// (FROM_UNIXTIME, UNIX_TIMESTAMP, TO_DATE), which differs in S (milliseconds as a number), in parsing leniently, and in stopping at the end of the
-// pattern. Letters that depend on the locale or need a zone are refused.
+// (FROM_UNIXTIME, UNIX_TIMESTAMP, TO_DATE), which differs in S (milliseconds as a number) and u, in parsing leniently, and in stopping at the end of
+// the pattern. Letters that need a time zone are refused.
 type timePattern struct {
 	parts  []patternPart
 	simple bool
@@ -24,10 +24,26 @@ type patternPart struct {
 	text   string
 }
 
-// patternLetters are those that we know, with what they mean.
-const patternLetters = "GyuMLdDEaHkKhmsSnANQq"
+// patternUse says which of Java's two languages a pattern is of, and whether it is for writing or for reading.
+type patternUse uint8
 
-func compileTimePattern(s string, simple bool) (*timePattern, error) {
+const (
+	formatPattern patternUse = iota // DateTimeFormatter
+	parsePattern
+	simpleFormat // SimpleDateFormat
+	simpleParse
+)
+
+// letters has the letters of each use that we know. Y, w, W, F, e and c count weeks from Sunday, the first week being that of January 1.
+var letters = [...]string{
+	formatPattern: "GyuYMLdDEeaHkKhmsSnANQqw",
+	parsePattern:  "GyuMLdDEaHkKhmsS",
+	simpleFormat:  "GyYMLdDEuaHkKhmsSwWF",
+	simpleParse:   "GyMLdDEaHkKhmsS",
+}
+
+func compileTimePattern(s string, use patternUse) (*timePattern, error) {
+	simple := use >= simpleFormat
 	p := &timePattern{simple: simple}
 	literal := func(t string) {
 		if n := len(p.parts); n > 0 && p.parts[n-1].letter == 0 {
@@ -72,13 +88,9 @@ func compileTimePattern(s string, simple bool) (*timePattern, error) {
 				j++
 			}
 			n := j - i
-			known := strings.IndexByte(patternLetters, c) >= 0
-			if simple && strings.IndexByte("unANQq", c) >= 0 {
-				known = false // another meaning, or none
-			}
-			if !known {
-				return nil, fmt.Errorf("the letter '%c' of the pattern '%s' is not supported: it depends on the locale or on a time zone; known are %s",
-					c, s, "y M d D E H h K k m s S a")
+			if strings.IndexByte(letters[use], c) < 0 {
+				return nil, fmt.Errorf("the letter '%c' of the pattern '%s' is not supported; known are y M d D E H h K k m s S a and a few more; "+
+					"put text into quotes", c, s)
 			}
 			if most := maxCount(c, simple); n > most {
 				return nil, fmt.Errorf("the pattern '%s' has too many letters '%c': at most %d", s, c, most)
@@ -100,7 +112,7 @@ func maxCount(c byte, simple bool) int {
 		return 19
 	}
 	switch c {
-	case 'd', 'H', 'k', 'K', 'h', 'm', 's':
+	case 'd', 'H', 'k', 'K', 'h', 'm', 's', 'w':
 		return 2
 	case 'D':
 		return 3
@@ -143,10 +155,19 @@ func (p *timePattern) format(dst []byte, us, ns int64) []byte {
 				era = [2]string{"B", "A"}
 			}
 			dst = append(dst, era[bit(year > 0)]...)
-		case 'y', 'u':
+		case 'u':
+			if p.simple {
+				dst = appendInt(dst, types.ISODayOfWeek(days), n)
+				break
+			}
+			fallthrough
+		case 'y', 'Y':
 			y := yearOfEra
-			if part.letter == 'u' {
+			switch part.letter {
+			case 'u':
 				y = year
+			case 'Y':
+				y, _ = weekOfYear(days)
 			}
 			switch {
 			case n == 2:
@@ -172,7 +193,19 @@ func (p *timePattern) format(dst []byte, us, ns int64) []byte {
 			dst = appendInt(dst, day, n)
 		case 'D':
 			dst = appendInt(dst, types.DayOfYear(days), n)
-		case 'E':
+		case 'w':
+			_, w := weekOfYear(days)
+			dst = appendInt(dst, w, n)
+		case 'W':
+			first := types.ISODayOfWeek(days-int64(day-1)) % 7
+			dst = appendInt(dst, (day-1+first)/7+1, n)
+		case 'F':
+			dst = appendInt(dst, (day-1)/7+1, n)
+		case 'E', 'e':
+			if part.letter == 'e' && n <= 2 {
+				dst = appendInt(dst, types.ISODayOfWeek(days)%7+1, n)
+				break
+			}
 			name := dayNames[types.ISODayOfWeek(days)-1]
 			switch {
 			case n <= 3:
@@ -226,6 +259,13 @@ func (p *timePattern) format(dst []byte, us, ns int64) []byte {
 		}
 	}
 	return dst
+}
+
+// weekOfYear counts weeks from Sunday; week 1 is that of January 1, and the week's year is that of its Saturday.
+func weekOfYear(days int64) (year, week int) {
+	saturday := days + 6 - int64(types.ISODayOfWeek(days)%7)
+	y, _, _ := types.CivilFromDays(saturday)
+	return y, (types.DayOfYear(saturday)-1)/7 + 1
 }
 
 // appendInt appends v with at least n digits.
@@ -298,8 +338,6 @@ func (p *timePattern) parseMicros(s string) (us int64, ok bool) {
 				i += n
 				continue
 			}
-		case 'Q', 'q', 'n', 'A', 'N':
-			return 0, false // nothing to read a time from
 		}
 		// A number. Next to another number it has exactly as many digits as letters.
 		adjacent := k+1 < len(p.parts) && p.parts[k+1].numeric()
