@@ -288,4 +288,3 @@ func (o *GroupAggregate) charge() error {
 	}
 	return o.env.Bytes.Grow(d)
 }
-

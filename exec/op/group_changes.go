@@ -110,6 +110,8 @@ func (o *GroupAggregate) Finish(_ context.Context, out exec.Output) error {
 	groups := o.live()
 	if len(groups) == 0 && len(o.cfg.Keys) == 0 {
 		// The one row of a global aggregate over nothing.
+		o.table.Close()
+		o.aggs.close()
 		if err := o.fresh(); err != nil {
 			return err
 		}
