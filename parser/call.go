@@ -166,8 +166,7 @@ var separators = map[string]map[string]int{
 
 // arguments rewrites what is between the parentheses of a call.
 func (p *parser) arguments(c *ast.Call, parts *callParts, up string, tableFunction bool, comma func()) {
-	if p.op("*") && p.opAt(1, ")") {
-		p.i++
+	if p.acceptOp("*") {
 		c.Star = true
 		return
 	}

@@ -110,6 +110,10 @@ func (p *parser) createTable(s *ast.CreateTable) ast.Statement {
 	if (s.Replace || s.OrReplace) && s.As == nil {
 		p.unexpected("AS and a query")
 	}
+	if s.As == nil && p.tok().kind != tokEOF && !p.op(";") {
+		p.want("the end of the statement")
+		p.unexpected("")
+	}
 	if s.As == nil {
 		for _, c := range s.Columns {
 			if c.Kind == ast.NamedColumn {

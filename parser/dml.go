@@ -138,7 +138,7 @@ func (p *parser) callProcedure() ast.Statement {
 	p.expect("CALL")
 	t := p.tok()
 	if !p.isName(0) || !p.isCall() {
-		p.identFor("a procedure")
+		p.objectName("a procedure")
 		p.expectOp("(")
 	}
 	c, ok := p.expression().(*ast.Call)

@@ -177,7 +177,7 @@ func (e *exprState) operator() (tight, more bool) {
 				p.note(t.pos, t.end, t.weir, ast.ExtNotEqual, "<>")
 			}
 			p.i++
-			if q := p.tok().up; (q == "ANY" || q == "SOME" || q == "ALL") && p.opAt(1, "(") {
+			if q := p.tok().up; q == "ALL" || (q == "ANY" || q == "SOME") && p.opAt(1, "(") {
 				e.quantified(src, op, q)
 				for e.postfix() {
 				}
@@ -377,11 +377,11 @@ func (e *exprState) quantified(src int, op, quantifier string) {
 		}
 		return q
 	})
-	if p.isQuery(p.i + 1) {
+	if p.op("(") && p.isQuery(p.i+1) {
 		p.parenQuery()
 	} else {
 		at := p.i
-		p.i++
+		p.expectOp("(")
 		list := &ast.RowCons{Span: p.spanFrom(at)}
 		p.emitSlot(p.elements(&list.Elems, list), at)
 		p.emit("(", at)
@@ -516,6 +516,10 @@ func (p *parser) operand() bool {
 		}
 		if !reserved[t.up] || p.opAt(1, "(") && reservedFunctions[t.up] {
 			return p.nameOrCall()
+		}
+		if t.up == "CAST" {
+			p.i++
+			p.expectOp("(")
 		}
 		if !clauseWords[t.up] {
 			p.failAt(t, CodeReserved, "write `"+t.text+"` to use it as a name", "expected an expression but found the reserved word %s", t.text)

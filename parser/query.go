@@ -381,9 +381,10 @@ func (p *parser) groupItem() {
 	}
 	g := &ast.Grouping{}
 	switch {
-	case p.is("GROUPING", "SETS") && p.opAt(2, "("):
+	case p.is("GROUPING", "SETS"):
 		g.Kind = ast.GroupingSets
-		p.i += 3
+		p.i += 2
+		p.expectOp("(")
 	case p.is("ROLLUP") && p.opAt(1, "("):
 		g.Kind = ast.Rollup
 		p.i += 2

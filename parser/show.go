@@ -250,7 +250,8 @@ func (p *parser) configText(what, stop string) ast.StringLit {
 	src := p.i
 	for p.tok().kind != tokEOF && !p.op(";") && !p.op(stop) {
 		u := p.tok()
-		if u.kind != tokIdent && u.kind != tokNumber && u.kind != tokOp || p.i > src && u.pos.Offset != p.prev().end {
+		plain := u.kind == tokIdent || u.kind == tokNumber || u.kind == tokOp && strings.Contains(".-:/+", u.text)
+		if !plain || p.i > src && u.pos.Offset != p.prev().end {
 			break
 		}
 		p.i++

@@ -154,8 +154,9 @@ func (p *parser) simpleType(ty *ast.TypeName, t *token) {
 	switch {
 	case p.is("WITHOUT", "TIME", "ZONE"):
 		p.i += 3
-	case p.is("WITH", "LOCAL", "TIME", "ZONE") && ty.Name == "TIMESTAMP":
-		p.i += 4
+	case p.is("WITH", "LOCAL") && ty.Name == "TIMESTAMP":
+		p.i += 2
+		p.expect("TIME", "ZONE")
 		ty.Name = "TIMESTAMP_LTZ"
 	case p.is("WITH", "TIME", "ZONE"):
 		p.notSupported(t, ty.Name+" WITH TIME ZONE", "use TIMESTAMP_LTZ")
