@@ -218,10 +218,11 @@ func (p *TimestampParser) Parse(b []byte) (int64, error) {
 var cutUnit = [7]int64{1_000_000, 100_000, 10_000, 1000, 100, 10, 1}
 
 func nanosOf(us int64, nanos int) (int64, bool) {
-	if us > math.MaxInt64/1000-1 || us < math.MinInt64/1000+1 {
+	if us > math.MaxInt64/1000 || us < math.MinInt64/1000 {
 		return 0, false
 	}
-	return us*1000 + int64(nanos), true
+	v := us*1000 + int64(nanos)
+	return v, us <= 0 || v > 0
 }
 
 func (p *TimestampParser) error(b []byte, why string) error {
