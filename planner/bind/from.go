@@ -339,3 +339,11 @@ func typesOf(cols []column) []types.Type {
 	}
 	return out
 }
+
+// CatalogError puts the place to an error of the catalog; nil stays nil.
+func CatalogError(n ast.Node, err error) error {
+	if err == nil {
+		return nil
+	}
+	return catalogError(n, err)
+}

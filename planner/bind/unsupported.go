@@ -153,3 +153,8 @@ func unsupportedExpr(e ast.Expr) (Feature, bool) {
 	}
 	return Feature{}, false
 }
+
+// Unsupported refuses what the planner finds out late.
+func Unsupported(pos ast.Pos, name string) error {
+	return logical.ErrorAt(pos, "WEIR-1526", "", "%s is not supported yet", name)
+}

@@ -1,0 +1,490 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weir-sql/weir/catalog"
+	"github.com/weir-sql/weir/planner/bind"
+	"github.com/weir-sql/weir/planner/logical"
+	"github.com/weir-sql/weir/planner/physical"
+	"github.com/weir-sql/weir/types"
+)
+
+// converter turns logical plans into physical ones.
+type converter struct {
+	env      *Env
+	parallel int
+	twoPhase bool
+	final    bool // updating operators over bounded input give their final rows once
+	scans    map[string]*shared
+	warnings []Warning
+}
+
+// shared is a scan with several readers.
+type shared struct {
+	wanted []int // of all readers, ascending
+	scan   *physical.Scan
+}
+
+// physicalPlan makes the physical plan of one or more logical ones.
+func physicalPlan(env *Env, roots []logical.Node, query bool) (*physical.Plan, []Warning, error) {
+	c := &converter{env: env, parallel: max(1, env.Int("parallelism.default", 1)), twoPhase: optimize(env), scans: map[string]*shared{},
+		final: env.Batch() || query && env.TableResult()}
+	c.share(roots)
+	var out []physical.Node
+	for _, r := range roots {
+		n, err := c.convert(r, c.final)
+		if err != nil {
+			return nil, nil, err
+		}
+		if query {
+			n = physical.NewCollect(c.single(n))
+		}
+		out = append(out, n)
+	}
+	p := physical.NewPlan(out...)
+	if err := p.Check(); err != nil {
+		return nil, nil, &Error{Code: logical.CodeInternal, Msg: "internal error: " + err.Error()}
+	}
+	return p, c.warnings, nil
+}
+
+func optimize(env *Env) bool { return !strings.EqualFold(env.Config["weir.optimizer"], "off") }
+
+// share finds scans of one table with several readers. Bounded ones are shared only where no task chooses between inputs (no union): a reader that waits
+// for another input while it holds a shared scan back could wait for ever.
+func (c *converter) share(roots []logical.Node) {
+	count := map[string]int{}
+	wanted := map[string]map[int]bool{}
+	bounded := map[string]bool{}
+	union := false
+	var visit func(n logical.Node)
+	visit = func(n logical.Node) {
+		switch n := n.(type) {
+		case *logical.Union:
+			union = true
+		case *logical.Scan:
+			k := scanKey(n)
+			count[k]++
+			bounded[k] = n.Handle.Bounded()
+			if wanted[k] == nil {
+				wanted[k] = map[int]bool{}
+			}
+			for _, w := range n.Wanted {
+				wanted[k][w] = true
+			}
+		}
+		for _, in := range n.Inputs() {
+			visit(in)
+		}
+	}
+	for _, r := range roots {
+		visit(r)
+	}
+	for k, n := range count {
+		if n < 2 || bounded[k] && union {
+			continue
+		}
+		s := &shared{}
+		for w := range wanted[k] {
+			s.wanted = append(s.wanted, w)
+		}
+		slices.Sort(s.wanted)
+		c.scans[k] = s
+	}
+}
+
+// scanKey is the same for scans that read the same: the handle stands for the table with its options.
+func scanKey(s *logical.Scan) string { return fmt.Sprintf("%p %d %s", s.Handle, s.Table.ID, s.Table.Path) }
+
+// convert makes the physical node; final asks updating operators over bounded input for their last rows only.
+func (c *converter) convert(n logical.Node, final bool) (physical.Node, error) {
+	switch n := n.(type) {
+	case *logical.Scan:
+		return c.scan(n)
+	case *logical.Values:
+		return physical.NewValues(n.Columns, n.Rows), nil
+	case *logical.Project:
+		// A filter below becomes part of the same Calc.
+		if f, ok := n.In.(*logical.Filter); ok {
+			in, err := c.convert(f.In, final)
+			if err != nil {
+				return nil, err
+			}
+			return physical.NewCalc(in, f.Cond, n.Exprs, n.Names), nil
+		}
+		in, err := c.convert(n.In, final)
+		if err != nil {
+			return nil, err
+		}
+		return physical.NewCalc(in, nil, n.Exprs, n.Names), nil
+	case *logical.Filter:
+		in, err := c.convert(n.In, final)
+		if err != nil {
+			return nil, err
+		}
+		return physical.NewCalc(in, n.Cond, nil, nil), nil
+	case *logical.WindowTableFunction:
+		in, err := c.convert(n.In, final)
+		if err != nil {
+			return nil, err
+		}
+		return physical.NewWindowTableFunction(in, n.Window), nil
+	case *logical.Aggregate:
+		return c.aggregate(n, final)
+	case *logical.Expand:
+		in, err := c.convert(n.In, final)
+		if err != nil {
+			return nil, err
+		}
+		return physical.NewExpand(in, n.Projects, n.Columns), nil
+	case *logical.Union:
+		var ins []physical.Node
+		copies := 0
+		for _, i := range n.Ins {
+			in, err := c.convert(i, final)
+			if err != nil {
+				return nil, err
+			}
+			ins = append(ins, in)
+			copies = max(copies, in.Props().Partitioning.Count)
+		}
+		if copies > 1 {
+			for i := range ins {
+				ins[i] = c.single(ins[i])
+			}
+		}
+		return physical.NewUnion(ins...), nil
+	case *logical.Sort:
+		return c.sort(n, -1, 0)
+	case *logical.Limit:
+		return c.limit(n, final)
+	case *logical.Sink:
+		return c.sink(n, final)
+	}
+	return nil, &Error{Code: logical.CodeInternal, Msg: fmt.Sprintf("internal error: no physical node for %T", n)}
+}
+
+// single brings everything to one place.
+func (c *converter) single(n physical.Node) physical.Node {
+	if n.Props().Partitioning.Count == 1 {
+		return n
+	}
+	return physical.NewExchange(n, physical.Gather, nil, 1)
+}
+
+// byKey brings rows with equal keys to one place.
+func (c *converter) byKey(n physical.Node, keys []int) physical.Node {
+	if len(keys) == 0 {
+		return c.single(n)
+	}
+	if c.parallel == 1 && n.Props().Partitioning.Count == 1 {
+		return n
+	}
+	return physical.NewExchange(n, physical.HashExchange, keys, c.parallel)
+}
+
+func (c *converter) aggregate(a *logical.Aggregate, final bool) (physical.Node, error) {
+	in, err := c.convert(a.In, final)
+	if err != nil {
+		return nil, err
+	}
+	var out physical.Node
+	if a.Window != nil {
+		out = c.windowAggregate(a, in)
+	} else {
+		bounded := in.Props().Bounded
+		empty := false
+		if v, ok := a.In.(*logical.Values); ok {
+			empty = len(v.Rows) == 0
+		}
+		if v, ok := in.(*physical.Calc); ok && len(a.GroupBy) == 0 && !empty {
+			empty = emptyInput(v)
+		}
+		final := final && bounded
+		x := c.byKey(in, a.GroupBy)
+		out = physical.NewGroupAggregate(x, a.GroupBy, a.Aggregates, final, len(a.GroupBy) == 0 && (final || empty), a.Pos)
+		if !bounded && len(a.GroupBy) > 0 && !final {
+			c.warnings = append(c.warnings, Warning{Pos: a.Pos, Text: fmt.Sprintf("%s keeps state for each key for ever: the input is unbounded; "+
+				"a window (TUMBLE, HOP, CUMULATE) with window_start and window_end in GROUP BY bounds it", a.Clause)})
+		}
+	}
+	if a.Name != "" {
+		physical.SetName(out, a.Name)
+	}
+	return out, nil
+}
+
+// emptyInput reports a Calc over a table that is known to have no rows.
+func emptyInput(n physical.Node) bool {
+	switch n := n.(type) {
+	case *physical.Calc:
+		return emptyInput(n.Inputs()[0])
+	case *physical.Values:
+		return len(n.Rows) == 0
+	}
+	return false
+}
+
+func (c *converter) windowAggregate(a *logical.Aggregate, in physical.Node) physical.Node {
+	g := physical.WindowGrouping{Window: *a.Window, GroupBy: a.GroupBy, Aggregates: a.Aggregates, WindowColumns: a.WindowColumns}
+	ordered := slices.ContainsFunc(a.Aggregates, func(x logical.AggregateCall) bool { return x.OrderDependent })
+	if c.twoPhase && !ordered && !a.Window.Attached && in.Props().Changelog == physical.Append {
+		local := physical.NewLocalWindowAggregate(in, g)
+		keys := make([]int, len(a.GroupBy))
+		for i := range keys {
+			keys[i] = i
+		}
+		return physical.NewGlobalWindowAggregate(c.byKey(local, keys), local)
+	}
+	return physical.NewWindowAggregate(c.byKey(in, a.GroupBy), g)
+}
+
+// sort converts ORDER BY, with a LIMIT (count >= 0) as top-N.
+func (c *converter) sort(s *logical.Sort, count, offset int64) (physical.Node, error) {
+	in, err := c.convert(s.In, true)
+	if err != nil {
+		return nil, err
+	}
+	if !in.Props().Bounded {
+		hint := "sort within windows, or read a bounded table"
+		return nil, logical.ErrorAt(s.Pos, logical.CodeSort, hint, "ORDER BY needs all rows, and this input is unbounded: it never ends")
+	}
+	if in.Props().Changelog != physical.Append {
+		return nil, bind.Unsupported(s.Pos, "ORDER BY over rows that are taken back (a changelog table)")
+	}
+	in = c.single(in)
+	if count >= 0 {
+		return physical.NewTopN(in, s.Keys, count, offset), nil
+	}
+	return physical.NewSort(in, s.Keys), nil
+}
+
+func (c *converter) limit(l *logical.Limit, final bool) (physical.Node, error) {
+	if s, ok := l.In.(*logical.Sort); ok {
+		if l.Count >= 0 && l.Count+l.Offset <= maxTopN {
+			return c.sort(s, l.Count, l.Offset)
+		}
+		in, err := c.sort(s, -1, 0)
+		if err != nil {
+			return nil, err
+		}
+		return physical.NewLimit(in, l.Count, l.Offset), nil
+	}
+	in, err := c.convert(l.In, final || boundedPlan(l.In))
+	if err != nil {
+		return nil, err
+	}
+	if in.Props().Changelog != physical.Append {
+		return nil, bind.Unsupported(l.Pos, "LIMIT over a result that changes")
+	}
+	in = c.single(in)
+	// Not with a watermark: rows are then taken in the order of time, and some may be dropped.
+	if s, ok := in.(*physical.Scan); ok && l.Count >= 0 && s.Watermark == nil && len(c.scans) == 0 {
+		s.Limit = l.Count + l.Offset
+	}
+	return physical.NewLimit(in, l.Count, l.Offset), nil
+}
+
+// maxTopN is up to where a LIMIT keeps rows sorted as they come instead of sorting everything.
+const maxTopN = 1 << 20
+
+func boundedPlan(n logical.Node) bool {
+	if s, ok := n.(*logical.Scan); ok {
+		return s.Handle.Bounded()
+	}
+	for _, in := range n.Inputs() {
+		if !boundedPlan(in) {
+			return false
+		}
+	}
+	return true
+}
+
+// scan converts a scan: connector's columns, then metadata casts and computed columns over them.
+func (c *converter) scan(s *logical.Scan) (physical.Node, error) {
+	if c.env.Batch() && !s.Handle.Bounded() {
+		return nil, logical.ErrorAt(s.Pos, logical.CodeBatchMode, "SET 'execution.runtime-mode' = 'streaming'", "table %s is unbounded and cannot be read in batch mode",
+			logical.TableName(s.Table))
+	}
+	sh := c.scans[scanKey(s)]
+	if sh == nil {
+		return c.rawScan(s, s.Wanted)
+	}
+	if sh.scan == nil {
+		scan, err := c.rawScan(s, sh.wanted)
+		if err != nil {
+			return nil, err
+		}
+		sh.scan = scan
+	}
+	if len(sh.wanted) == len(s.Wanted) {
+		return sh.scan, nil
+	}
+	var exprs []logical.Expr
+	var names []string
+	for _, w := range s.Wanted {
+		i := slices.Index(sh.wanted, w)
+		exprs, names = append(exprs, logical.NewColumn(sh.scan.Schema(), i)), append(names, s.Table.Columns[w].Name)
+	}
+	return physical.NewCalc(sh.scan, nil, exprs, names), nil
+}
+
+func (c *converter) rawScan(s *logical.Scan, wanted []int) (*physical.Scan, error) {
+	t := s.Table
+	// Which columns of the table are needed to give the wanted ones.
+	need := map[int]bool{}
+	for _, w := range wanted {
+		if t.Columns[w].Kind == catalog.Computed {
+			for i := range logical.Columns(s.Computed[w]) {
+				need[i] = true
+			}
+		} else {
+			need[w] = true
+		}
+	}
+	var columns []int
+	var metadata []string
+	raw := make([]logical.Expr, len(t.Columns)) // the table's physical and metadata columns over the connector's
+	keys := s.Handle.MetadataKeys()
+	phys := 0
+	for i, col := range t.Columns {
+		if col.Kind != catalog.Physical {
+			continue
+		}
+		if need[i] {
+			raw[i] = &logical.Column{Index: len(columns), Name: col.Name, Type: col.Type.WithAttr(types.NoTimeAttr)}
+			columns = append(columns, phys)
+		}
+		phys++
+	}
+	for i, col := range t.Columns {
+		if col.Kind != catalog.Metadata || !need[i] {
+			continue
+		}
+		kt := keys[keys.Index(col.Key)].Type
+		k := slices.Index(metadata, col.Key)
+		if k < 0 {
+			k = len(metadata)
+			metadata = append(metadata, col.Key)
+		}
+		var x logical.Expr = &logical.Column{Index: len(columns) + k, Name: col.Key, Type: kt}
+		if !kt.SameKind(col.Type) {
+			x = &logical.Cast{Arg: x, Type: col.Type.WithNull(kt.Nullable).WithAttr(types.NoTimeAttr), Implicit: true, Text: "metadata column " + col.Name}
+		}
+		raw[i] = x
+	}
+	var out []physical.ScanColumn
+	at := make([]int, len(t.Columns))
+	for i, w := range wanted {
+		col := t.Columns[w]
+		x := raw[w]
+		if col.Kind == catalog.Computed {
+			x = logical.Substitute(s.Computed[w], raw)
+		}
+		at[w] = i
+		out = append(out, physical.ScanColumn{Name: col.Name, Expr: x, Type: col.Type})
+	}
+	wm, err := c.watermark(s, at)
+	if err != nil {
+		return nil, err
+	}
+	return physical.NewScan(t, s.Handle, columns, metadata, out, wm, s.Pos), nil
+}
+
+func (c *converter) watermark(s *logical.Scan, at []int) (*physical.Watermark, error) {
+	if s.Watermark == nil {
+		return nil, nil
+	}
+	w := &physical.Watermark{Column: at[s.Watermark.Column], Source: s.Watermark.Expr == nil}
+	if !w.Source {
+		w.Expr = logical.Remap(s.Watermark.Expr, at)
+	}
+	o := s.Watermark.Options
+	switch strings.ToLower(o["scan.watermark.null-rows"]) {
+	case "keep":
+		w.Nulls = physical.KeepNullRows
+	case "drop":
+		w.Nulls = physical.DropNullRows
+	}
+	var err error
+	duration := func(text, what string) time.Duration {
+		if text == "" || err != nil {
+			return 0
+		}
+		v, e := bind.Duration(text)
+		if e != nil {
+			err = logical.ErrorAt(s.Pos, logical.CodeOption, "", "%s: %v", what, e)
+		}
+		return v
+	}
+	idle, what := o["scan.watermark.idle-timeout"], "option 'scan.watermark.idle-timeout'"
+	if idle == "" {
+		idle, what = c.env.Config["table.exec.source.idle-timeout"], "'table.exec.source.idle-timeout'"
+	}
+	w.IdleTimeout = duration(idle, what)
+	if strings.EqualFold(o["scan.watermark.emit.strategy"], "on-periodic") {
+		every := c.env.Config["pipeline.auto-watermark-interval"]
+		if every == "" {
+			every = "200 ms"
+		}
+		w.Periodic = duration(every, "'pipeline.auto-watermark-interval'")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// sink converts INSERT: a sink that only adds takes no changes.
+func (c *converter) sink(s *logical.Sink, final bool) (physical.Node, error) {
+	in, err := c.convert(s.In, final)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.acceptable(s, in); err != nil {
+		return nil, err
+	}
+	out := physical.NewSink(c.single(in), s.Table, s.Handle, s.Metadata, s.NotNull, s.Key)
+	if strings.EqualFold(c.env.Config["table.exec.sink.not-null-enforcer"], "DROP") {
+		out.Enforce = physical.DropOnNull
+	}
+	out.Overwrite, out.StaticPartition, out.Pos = s.Overwrite, s.StaticPartition, s.Pos
+	return out, nil
+}
+
+func (c *converter) acceptable(s *logical.Sink, in physical.Node) error {
+	p := in.Props()
+	if p.Changelog == physical.Append || s.Handle.AcceptsKinds() == "all" {
+		return nil
+	}
+	if s.Handle.AcceptsKinds() == "I,UA,D" && sameColumns(s.Key, p.Key) {
+		return nil
+	}
+	name := logical.TableName(s.Table)
+	pos, clause := updating(in)
+	hint := "write into a table that takes changes, such as one without WITH (in memory), or aggregate per window: GROUP BY window_start, window_end over TUMBLE, " +
+		"HOP or CUMULATE adds rows only"
+	if p.Bounded {
+		hint = "SET 'execution.runtime-mode' = 'batch' gives each row once, at the end; or aggregate per window: GROUP BY window_start, window_end"
+	}
+	what := "only takes rows that are added"
+	if s.Handle.AcceptsKinds() == "I,UA,D" {
+		what = fmt.Sprintf("takes changes by its PRIMARY KEY (%s) only", strings.Join(s.Table.PrimaryKey, ", "))
+		hint = "let the PRIMARY KEY of the table be the key of the query"
+	}
+	return logical.ErrorAt(pos, logical.CodeUpdatingSink, hint, "the sink %s %s, and %s changes rows that it gave before", name, what, clause)
+}
+
+func sameColumns(a, b []int) bool {
+	if a == nil || b == nil || len(a) != len(b) {
+		return false
+	}
+	x, y := slices.Clone(a), slices.Clone(b)
+	slices.Sort(x)
+	slices.Sort(y)
+	return slices.Equal(x, y)
+}

@@ -1,0 +1,116 @@
+package planner
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/weir-sql/weir/parser/ast"
+	"github.com/weir-sql/weir/planner/bind"
+	"github.com/weir-sql/weir/planner/logical"
+	"github.com/weir-sql/weir/planner/rules"
+)
+
+// Plan plans a statement, or carries it out where that is a matter of the catalog. SET, RESET and what concerns jobs is the caller's. Errors are *Error.
+func Plan(ctx context.Context, stmt ast.Statement, env Env) (*Result, error) {
+	p := &planning{ctx: ctx, env: &env, b: bind.New(ctx, &env, stmt.Base())}
+	r, err := p.statement(stmt)
+	if err != nil {
+		return nil, err
+	}
+	r.Warnings = append(r.Warnings, p.b.Warnings...)
+	r.Extensions = append(r.Extensions, p.b.Extensions...)
+	return r, nil
+}
+
+// planning is one call of Plan.
+type planning struct {
+	ctx context.Context
+	env *Env
+	b   *bind.Binder
+	// logical are the plans after the rules, for EXPLAIN.
+	logical []logical.Node
+}
+
+func (p *planning) statement(stmt ast.Statement) (*Result, error) {
+	switch s := stmt.(type) {
+	case *ast.QueryStatement:
+		n, err := p.b.Query(s.Query)
+		if err != nil {
+			return nil, err
+		}
+		return p.finish([]logical.Node{n}, true)
+	case *ast.Insert:
+		n, err := p.b.Insert(s)
+		if err != nil {
+			return nil, err
+		}
+		return p.finish([]logical.Node{n}, false)
+	case *ast.StatementSet:
+		if len(s.Inserts) == 0 {
+			return nil, logical.Errorf(s, logical.CodeStatement, "", "the statement set is empty")
+		}
+		var roots []logical.Node
+		for _, ins := range s.Inserts {
+			n, err := p.b.Insert(ins)
+			if err != nil {
+				return nil, err
+			}
+			roots = append(roots, n)
+		}
+		return p.finish(roots, false)
+	case *ast.CreateTable:
+		return p.createTable(s)
+	}
+	return p.other(stmt)
+}
+
+// finish applies the rules and makes the physical plan.
+func (p *planning) finish(roots []logical.Node, query bool) (*Result, error) {
+	for i := range roots {
+		var err error
+		if roots[i], err = rules.Apply(roots[i], p.env.Fold, optimize(p.env)); err != nil {
+			return nil, err
+		}
+	}
+	p.logical = roots
+	plan, warnings, err := physicalPlan(p.env, roots, query)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range warnings {
+		plan.Warnings = append(plan.Warnings, w.Text)
+	}
+	return &Result{Plan: plan, Query: query, Warnings: warnings}, nil
+}
+
+func (p *planning) createTable(s *ast.CreateTable) (*Result, error) {
+	t, src, err := p.b.CreateTable(s)
+	if err != nil {
+		return nil, err
+	}
+	if src == nil {
+		_, err := p.env.Catalogs.Put(t, s.IfNotExists)
+		return &Result{}, bind.CatalogError(&s.Name, err)
+	}
+	// CREATE TABLE .. AS: the table stays when the query fails later, as in Flink; not when it cannot be planned.
+	created, err := p.env.Catalogs.Put(t, s.IfNotExists)
+	if err != nil || !created {
+		return &Result{}, bind.CatalogError(&s.Name, err)
+	}
+	r, err := func() (*Result, error) {
+		n, err := p.b.Fill(s, t, src)
+		if err != nil {
+			return nil, err
+		}
+		return p.finish([]logical.Node{n}, false)
+	}()
+	if err != nil {
+		_, _ = p.env.Catalogs.Drop(t.Path, false, t.Temporary, true)
+		return nil, err
+	}
+	return r, nil
+}
+
+func (p *planning) other(stmt ast.Statement) (*Result, error) {
+	return nil, logical.Errorf(stmt, logical.CodeInternal, "", "internal error: statement %s", fmt.Sprintf("%T", stmt))
+}
