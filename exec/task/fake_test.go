@@ -195,7 +195,9 @@ func (f fakeTimes) Times(_ context.Context, rec arrow.RecordBatch, event, mark [
 	}
 	return nil
 }
-func (fakeTimes) Close() {}
+func (fakeTimes) Project(_ context.Context, rec arrow.RecordBatch) (arrow.RecordBatch, error) {
+	return rec, nil
+}
 
 // fakeSink keeps what it gets, as text.
 type fakeSink struct {
@@ -332,7 +334,7 @@ func (f *fakeOp) Snapshot(_ context.Context, to exec.StateWriter) error {
 // scanOf describes a source task over f that feeds targets.
 func scanOf(f *fakeSource, delay int64, to ...Target) *Task {
 	return &Task{ID: "scan", Partitions: 1, To: to, Source: &Source{ID: "scan", Name: "Scan", Table: "t", TimeColumn: "ts", Need: NeedExact,
-		Open: func() (connectors.Source, error) { return f, nil }, NewTimes: func() RowTimes { return fakeTimes{delay} }, MaxOpenSplits: 100}}
+		Open: func() (connectors.Source, error) { return f, nil }, Times: true, NewPreparer: func() Preparer { return fakeTimes{delay} }, MaxOpenSplits: 100}}
 }
 
 func sinkTarget(s *fakeSink) Target {

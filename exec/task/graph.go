@@ -2,10 +2,9 @@ package task
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"time"
-
-	"io"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/memory"
@@ -32,6 +31,8 @@ type Task struct {
 	// Ordered says that the rows of all inputs are merged in a defined order: by Before, then Seq, then input. All of them must be bounded and carry
 	// exact Before vectors (and Seq, where an exchange by hash lies before). Otherwise rows are taken as they arrive.
 	Ordered bool
+	// Schema, when set, is what the merged rows have: a union's inputs may differ in names and nullability.
+	Schema *arrow.Schema
 	// NeedSeq asks for new sequence numbers for the merged rows (a union, whose inputs each have their own).
 	NeedSeq bool
 	// BoundedFirst reads the bounded inputs to their end before the others (a backfill): their watermark holds the result.
@@ -126,8 +127,10 @@ type Source struct {
 	ID, Name, Table string
 	// Open prepares the scan.
 	Open func() (connectors.Source, error)
-	// NewTimes makes an evaluator of event time and watermark, one for each worker; nil for a table without a watermark expression.
-	NewTimes func() RowTimes
+	// NewPreparer makes what turns the connector's columns into the scan's, one for each worker; nil when there is nothing to do. Times says that the table
+	// has a watermark expression.
+	NewPreparer func() Preparer
+	Times       bool
 	// TimeColumn names the event time column, for messages.
 	TimeColumn string
 	NullRows   NullPolicy
@@ -147,12 +150,13 @@ type Source struct {
 	BlockBytes int
 }
 
-// RowTimes evaluates event time and declared watermark over batches. One goroutine uses it.
-type RowTimes interface {
-	// Times fills event[i] with the event time of row i and mark[i] with the value of the watermark expression, MinTime for NULL. Both have one entry for
-	// each row of rec, which it borrows.
+// Preparer turns decoded batches into those of the scan. One goroutine uses it.
+type Preparer interface {
+	// Project returns the scan's columns for all rows of rec; it takes over the reference, also when it fails.
+	Project(ctx context.Context, rec arrow.RecordBatch) (arrow.RecordBatch, error)
+	// Times fills event[i] with the event time of row i of a projected batch, and mark[i] with the value of the watermark expression, MinTime for NULL. Both
+	// have one entry for each row of rec, which it borrows.
 	Times(ctx context.Context, rec arrow.RecordBatch, event, mark []stream.Time) error
-	Close()
 }
 
 // Options configure a Job.
@@ -162,15 +166,17 @@ type Options struct {
 	Allocator memory.Allocator
 	// Clock is processing time; nil means the machine's.
 	Clock connectors.Clock
-	Log   *slog.Logger
-	Zone  *time.Location
+	// Jump moves a VirtualClock to its next timer whenever the whole job waits.
+	Jump bool
+	Log  *slog.Logger
+	Zone *time.Location
 	// BatchRows is weir.batch-size, Threads weir.threads.
 	BatchRows int
 	Threads   int
 	// Budget is weir.memory.limit; nil is unlimited.
 	Budget *exec.Budget
 	Config map[string]string
-	// Restore continues from a snapshot of the same graph; the caller keeps it until Start returns... the job retains what it needs.
+	// Restore continues from a snapshot of the same graph. The caller releases it when the job has ended.
 	Restore *Snapshot
 	Stdin   io.Reader
 	Stdout  io.Writer

@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 	"slices"
 
+	"github.com/apache/arrow-go/v18/arrow/array"
+
 	"github.com/weir-sql/weir/exec"
 	"github.com/weir-sql/weir/exec/stream"
 )
@@ -316,6 +318,11 @@ func (t *inputTask) stampArrival(b stream.Batch, w, others, mark stream.Time) st
 
 // give hands rows to the chain.
 func (t *inputTask) give(ctx context.Context, in int, b stream.Batch) error {
+	if s := t.task.Schema; s != nil && b.Record.Schema() != s {
+		rec := array.NewRecordBatch(s, b.Record.Columns(), b.Record.NumRows())
+		b.Record.Release()
+		b.Record = rec
+	}
 	return t.to.batch(ctx, in, b)
 }
 

@@ -20,14 +20,15 @@ var ErrEnded = errors.New("the query has ended")
 
 // Job is a running graph.
 type Job struct {
-	o      Options
-	g      *Graph
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	tasks  []instance
-	wg     sync.WaitGroup // tasks and connectors' goroutines
-	done   chan struct{}
-	err    error
+	o       Options
+	g       *Graph
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	tasks   []instance
+	wg      sync.WaitGroup // tasks and connectors' goroutines
+	helpers sync.WaitGroup // end when ctx is done
+	done    chan struct{}
+	err     error
 
 	mu        sync.Mutex
 	metrics   map[string]*partMetrics
@@ -78,8 +79,7 @@ func Start(ctx context.Context, g *Graph, o Options) (*Job, error) {
 	if o.Restore != nil {
 		j.epoch = o.Restore.Epoch
 	}
-	readers := map[*Exchange][]*inputTask{}
-	numbers := map[*Exchange]int{}
+	readers := map[*Task][]*inputTask{}
 	for _, t := range g.Tasks {
 		if t.Source != nil {
 			j.tasks = append(j.tasks, newSource(j, t))
@@ -88,24 +88,34 @@ func Start(ctx context.Context, g *Graph, o Options) (*Job, error) {
 		for p := range max(t.Partitions, 1) {
 			it := newInputTask(j, t, p)
 			j.tasks = append(j.tasks, it)
-			for k, in := range t.Inputs {
-				readers[in] = append(readers[in], it)
-				numbers[in] = k
+			readers[t] = append(readers[t], it)
+		}
+	}
+	// Channels are numbered by input, then by the producer's place: ties of ordered merges are decided by that.
+	connected := map[*writer]bool{}
+	for _, t := range g.Tasks {
+		for k, x := range t.Inputs {
+			for _, inst := range j.tasks {
+				for _, w := range chainOf(inst).writers {
+					if w.spec != x || connected[w] {
+						continue
+					}
+					connected[w] = true
+					var to []*channel
+					for _, r := range readers[t] {
+						to = append(to, r.channel(k))
+					}
+					w.connect(to)
+				}
 			}
 		}
 	}
-	for _, inst := range j.tasks { // in order of the tasks, so that the numbers of channels are defined
-		c := chainOf(inst)
-		for _, w := range c.writers {
-			var to []*channel
-			for _, r := range readers[w.spec] {
-				to = append(to, r.channel(numbers[w.spec]))
-			}
-			if len(to) == 0 {
+	for _, inst := range j.tasks {
+		for _, w := range chainOf(inst).writers {
+			if !connected[w] {
 				j.cancel(nil)
 				return nil, fmt.Errorf("internal error: nobody reads exchange %s", w.spec.ID)
 			}
-			w.connect(to)
 		}
 	}
 	var parts []*TaskSnapshot
@@ -130,6 +140,13 @@ func Start(ctx context.Context, g *Graph, o Options) (*Job, error) {
 	for i, inst := range j.tasks {
 		j.wg.Add(1)
 		go j.runTask(inst, parts[i])
+	}
+	if v, ok := o.Clock.(*VirtualClock); ok && o.Jump {
+		j.helpers.Add(1)
+		go func() {
+			defer j.helpers.Done()
+			j.jumpWhenIdle(v)
+		}()
 	}
 	go j.watch()
 	return j, nil
@@ -212,6 +229,7 @@ func (j *Job) watch() {
 	if v, ok := j.o.Clock.(*VirtualClock); ok {
 		v.detach(j)
 	}
+	j.helpers.Wait()
 	close(j.done)
 }
 
@@ -438,9 +456,9 @@ func (j *Job) beginRowBarrier() {
 	j.mu.Lock()
 	j.rowSnap = c.snap
 	j.mu.Unlock()
-	j.wg.Add(1)
+	j.helpers.Add(1)
 	go func() {
-		defer j.wg.Done()
+		defer j.helpers.Done()
 		select {
 		case <-c.done:
 			close(j.rowDone)
@@ -606,21 +624,16 @@ func (j *Job) Stats(ctx context.Context) (Stats, error) {
 // jumpWhenIdle moves a virtual clock to its next timer whenever the job has nothing to do, until the job ends.
 func (j *Job) jumpWhenIdle(v *VirtualClock) {
 	for {
-		if err := j.Marker(j.ctx); err != nil {
+		if err := j.Marker(j.ctx); err != nil || j.ctx.Err() != nil {
 			return
 		}
-		select {
-		case <-j.done:
-			return
-		case <-j.ctx.Done():
-			return
-		default:
-		}
-		if !v.jump() {
-			select { // nothing is due: only the outside can move the job on
+		if !v.jump() { // nothing is due: only the outside can move the job on
+			c, cancel := SystemClock{}.After(jumpPause)
+			select {
 			case <-j.ctx.Done():
+				cancel()
 				return
-			case <-time.After(jumpPause):
+			case <-c:
 			}
 		}
 	}

@@ -120,8 +120,8 @@ func (s *source) begin(ctx context.Context, snap *TaskSnapshot) error {
 	for range max(s.job.o.Threads, 1) {
 		w := &worker{}
 		s.pool.all = append(s.pool.all, w)
-		if s.spec.NewTimes != nil {
-			w.times = s.spec.NewTimes()
+		if s.spec.NewPreparer != nil {
+			w.prepare = s.spec.NewPreparer()
 		}
 		for i, op := range s.task.Head {
 			h := &headOp{s: s, w: w, at: i, spec: op, ctx: ctx}
@@ -200,7 +200,7 @@ func (s *source) findSplits(ctx context.Context, snap *TaskSnapshot) error {
 			live = append(live, sp)
 		}
 	}
-	if s.spec.NewTimes != nil && len(live) > 1 && snap == nil {
+	if s.spec.Times && len(live) > 1 && snap == nil {
 		if err := s.learnAll(ctx, live); err != nil {
 			return err
 		}
@@ -665,9 +665,6 @@ func (s *source) close() error {
 			if err := h.op.Close(); err != nil && first == nil {
 				first = err
 			}
-		}
-		if w.times != nil {
-			w.times.Close()
 		}
 	}
 	if err := s.chain.close(); err != nil && first == nil {

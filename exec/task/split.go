@@ -107,12 +107,19 @@ func (s *source) decode(ctx context.Context, w *worker, b *block) {
 		return
 	}
 	b.n = int(b.rec.NumRows())
-	if w.times == nil || b.n == 0 {
+	if w.prepare == nil || b.n == 0 {
+		return
+	}
+	if b.rec, b.err = w.prepare.Project(ctx, b.rec); b.err != nil {
+		b.rec = nil
+		return
+	}
+	if !s.spec.Times {
 		return
 	}
 	times := make([]stream.Time, 2*b.n+1)
 	b.event, b.prefix = times[:b.n:b.n], times[b.n:]
-	if err := w.times.Times(ctx, b.rec, b.event, b.prefix[1:]); err != nil {
+	if err := w.prepare.Times(ctx, b.rec, b.event, b.prefix[1:]); err != nil {
 		b.err = err
 		return
 	}

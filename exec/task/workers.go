@@ -12,9 +12,9 @@ import (
 
 // worker decodes blocks and runs the stateless head of a source task's chain. With one thread there is one worker, and the task calls it itself.
 type worker struct {
-	times RowTimes
-	head  []*headOp
-	item  *item // the head's outputs go here
+	prepare Preparer
+	head    []*headOp
+	item    *item // the head's outputs go here
 }
 
 // workers are the goroutines of a source task.

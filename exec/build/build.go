@@ -1,0 +1,442 @@
+// Package build turns physical plans into graphs of tasks. It is the only package that knows both sides: what the planner says and what the engine runs.
+package build
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/weir-sql/weir/connectors"
+	"github.com/weir-sql/weir/exec"
+	"github.com/weir-sql/weir/exec/expr"
+	"github.com/weir-sql/weir/exec/op"
+	"github.com/weir-sql/weir/exec/task"
+	"github.com/weir-sql/weir/planner/logical"
+	"github.com/weir-sql/weir/planner/physical"
+	"github.com/weir-sql/weir/types"
+)
+
+// Options are what building needs beside the plan. Clock and Allocator are those of the job.
+type Options struct {
+	Config    map[string]string
+	Clock     connectors.Clock
+	Allocator memory.Allocator
+	Zone      *time.Location
+	Database  string // what CURRENT_DATABASE() gives
+	// Collect makes the sink that takes the rows of a SELECT.
+	Collect func(c *physical.Collect) (connectors.Sink, error)
+}
+
+// Graph turns a plan into the tasks that run it.
+func Graph(p *physical.Plan, o Options) (*task.Graph, error) {
+	if o.Clock == nil {
+		o.Clock = task.SystemClock{}
+	}
+	if o.Allocator == nil {
+		o.Allocator = memory.DefaultAllocator
+	}
+	if o.Zone == nil {
+		o.Zone = time.UTC
+	}
+	b := &builder{o: o, g: &task.Graph{}, readers: map[physical.Node]int{}, made: map[physical.Node]*stage{}, times: map[string]int{},
+		need: map[physical.Node]physical.WatermarkNeed{}}
+	nodes := p.Nodes()
+	for _, n := range nodes {
+		for _, in := range n.Inputs() {
+			b.readers[in]++
+		}
+		switch n := n.(type) {
+		case *physical.Union:
+			b.merges = true
+		case *physical.Exchange:
+			b.parallel = b.parallel || n.To > 1
+		}
+	}
+	for _, n := range nodes { // readers come before what they read
+		b.needs(n)
+	}
+	for _, r := range p.Roots {
+		if err := b.root(r); err != nil {
+			return nil, err
+		}
+	}
+	return b.g, nil
+}
+
+// builder is the state of one Graph call.
+type builder struct {
+	o        Options
+	g        *task.Graph
+	readers  map[physical.Node]int
+	made     map[physical.Node]*stage // nodes that several readers share
+	times    map[string]int           // how often a node's id was used
+	need     map[physical.Node]physical.WatermarkNeed
+	merges   bool // some task chooses between inputs
+	parallel bool
+}
+
+// stage is where the rows of a node come out.
+type stage struct {
+	task *task.Task
+	op   *task.Op // nil: the source or the inputs of the task
+	head bool     // all so far is run by the source's workers
+}
+
+func (s *stage) to(t task.Target) {
+	if s.op == nil || s.head {
+		s.task.To = append(s.task.To, t)
+		return
+	}
+	s.op.To = append(s.op.To, t)
+}
+
+// needs works out which Before vectors a node has to give: what the plan says, and exact ones where rows of several inputs or partitions are put in
+// order by them.
+func (b *builder) needs(n physical.Node) {
+	need := max(b.need[n], n.Props().WatermarkNeed)
+	b.need[n] = need
+	ask := func(in physical.Node, w physical.WatermarkNeed) { b.need[in] = max(b.need[in], w) }
+	for _, in := range n.Inputs() {
+		switch n := n.(type) {
+		case *physical.Union:
+			if n.Props().Bounded {
+				ask(in, physical.NeedExact)
+			} else {
+				ask(in, need)
+			}
+		case *physical.Exchange:
+			if n.From > 1 && n.Props().Bounded {
+				ask(in, physical.NeedExact)
+			} else {
+				ask(in, need)
+			}
+		case *physical.WindowAggregate, *physical.GlobalWindowAggregate, *physical.GroupAggregate:
+			ask(in, need) // exact results need to know the watermark before each row; late judgement is in the plan
+		case *physical.LocalWindowAggregate:
+			ask(in, max(need, physical.NeedLate))
+		case *physical.Calc, *physical.Expand, *physical.WindowTableFunction, *physical.Limit:
+			ask(in, need)
+		}
+	}
+}
+
+// id makes a node's id unique where the node is built more than once.
+func (b *builder) id(n physical.Node) string {
+	id := n.ID()
+	b.times[id]++
+	if k := b.times[id]; k > 1 {
+		return fmt.Sprintf("%s@%d", id, k)
+	}
+	return id
+}
+
+// root builds a sink or the collector of a SELECT and all before it.
+func (b *builder) root(n physical.Node) error {
+	in, err := b.node(n.Inputs()[0])
+	if err != nil {
+		return err
+	}
+	switch n := n.(type) {
+	case *physical.Collect:
+		if b.o.Collect == nil {
+			return errors.New("internal error: nobody collects the rows")
+		}
+		in.to(task.Target{Sink: &task.Sink{ID: b.id(n), Name: n.Op(), New: func() (connectors.Sink, error) { return b.o.Collect(n) }}})
+	case *physical.Sink:
+		table, ok := n.Handle.(connectors.SinkTable)
+		if !ok {
+			return fmt.Errorf("table %s cannot be written: its connector is a source only", n.Table.Path)
+		}
+		if len(n.NotNull) > 0 {
+			in = b.chain(in, n.Op(), b.id(n)+"-not-null", 1, n.Schema(), func() exec.Operator { return newNotNull(n) })
+		}
+		w := connectors.Write{Overwrite: n.Overwrite, StaticPartition: n.StaticPartition}
+		in.to(task.Target{Sink: &task.Sink{ID: b.id(n), Name: n.Op() + " " + n.Table.Path.String(), New: func() (connectors.Sink, error) { return table.Sink(w) }}})
+	default:
+		return fmt.Errorf("internal error: %s cannot be the root of a plan", n.Op())
+	}
+	return nil
+}
+
+// node builds what gives the rows of n. A node with several readers is built once and feeds all of them; but where a task behind chooses between inputs, a
+// bounded scan is read once for each reader, so that no reader waits for another.
+func (b *builder) node(n physical.Node) (*stage, error) {
+	shared := b.readers[n] > 1 && (!b.merges || !n.Props().Bounded)
+	if shared {
+		if s := b.made[n]; s != nil {
+			return s, nil
+		}
+	}
+	s, err := b.make(n)
+	if err != nil {
+		return nil, err
+	}
+	if b.readers[n] > 1 {
+		// Readers of a shared node branch off the task's goroutine; nothing more goes to the workers.
+		s = &stage{task: s.task, op: s.op, head: s.head}
+		if s.head {
+			s.op = nil
+		}
+		s.head = false
+		b.made[n] = s
+	}
+	return s, nil
+}
+
+// make is the one place that knows which operator runs a node.
+func (b *builder) make(n physical.Node) (*stage, error) {
+	id := b.id(n)
+	switch n := n.(type) {
+	case *physical.Scan:
+		src, err := b.source(n, id)
+		if err != nil {
+			return nil, err
+		}
+		return b.sourceTask(n, src), nil
+	case *physical.Values:
+		src, err := b.values(n, id)
+		if err != nil {
+			return nil, err
+		}
+		return b.sourceTask(n, src), nil
+	case *physical.Union:
+		return b.union(n, id)
+	case *physical.Exchange:
+		return b.exchange(n, id)
+	}
+	if g, ok := n.(*physical.GlobalWindowAggregate); ok && b.need[n] == physical.NeedExact {
+		return b.exactWindow(g, id)
+	}
+	in, err := b.node(n.Inputs()[0])
+	if err != nil {
+		return nil, err
+	}
+	is := n.Inputs()[0].Schema()
+	switch n := n.(type) {
+	case *physical.Calc:
+		return b.calc(n, id, in)
+	case *physical.LocalWindowAggregate:
+		cfg, err := windowConfig(&n.WindowGrouping, is, nil)
+		if err != nil {
+			return nil, err
+		}
+		return b.stateless(in, n, id, nil, func() exec.Operator { return op.NewLocalWindowAggregate(cfg) }), nil
+	case *physical.GlobalWindowAggregate:
+		cfg, err := windowConfig(&n.WindowGrouping, n.Local().Inputs()[0].Schema(), n.Schema())
+		if err != nil {
+			return nil, err
+		}
+		return b.chain(in, n.Op(), id, 1, n.Schema(), func() exec.Operator { return op.NewGlobalWindowAggregate(cfg) }), nil
+	case *physical.WindowAggregate:
+		cfg, err := windowConfig(&n.WindowGrouping, is, n.Schema())
+		if err != nil {
+			return nil, err
+		}
+		cfg.Retract = n.Inputs()[0].Props().Changelog != physical.Append
+		cfg.Exact = b.need[n] == physical.NeedExact
+		return b.chain(in, n.Op(), id, 1, n.Schema(), func() exec.Operator { return op.NewWindowAggregate(cfg) }), nil
+	case *physical.GroupAggregate:
+		cfg := op.GroupAggregateConfig{Keys: n.GroupBy, Schema: n.Schema(), Retract: n.Retracts, UpdateBefore: true, Final: n.Final}
+		for _, k := range n.GroupBy {
+			cfg.KeyTypes = append(cfg.KeyTypes, is[k].Type)
+		}
+		if cfg.Aggregates, err = aggregates(n.Aggregates, is); err != nil {
+			return nil, err
+		}
+		return b.chain(in, n.Op(), id, 1, n.Schema(), func() exec.Operator { return op.NewGroupAggregate(cfg) }), nil
+	}
+	return nil, fmt.Errorf("%s is not supported yet", n.Op())
+}
+
+func (b *builder) sourceTask(n physical.Node, src *task.Source) *stage {
+	src.Need = task.WatermarkNeed(b.need[n])
+	src.NeedSeq = b.parallel
+	t := &task.Task{ID: src.ID, Partitions: 1, Source: src}
+	b.g.Tasks = append(b.g.Tasks, t)
+	return &stage{task: t, head: true}
+}
+
+// chain puts an operator behind a stage, in the same task.
+func (b *builder) chain(in *stage, name, id string, inputs int, schema types.Schema, make func() exec.Operator) *stage {
+	o := &task.Op{ID: id, Name: name, Inputs: inputs, New: make}
+	if schema != nil {
+		o.Schema = schema.Arrow()
+	}
+	in.to(task.Target{Op: o})
+	return &stage{task: in.task, op: o}
+}
+
+// stateless puts an operator that keeps nothing between batches behind a stage: on the workers, where all before it runs there too.
+func (b *builder) stateless(in *stage, n physical.Node, id string, schema types.Schema, make func() exec.Operator) *stage {
+	if !in.head {
+		return b.chain(in, n.Op(), id, 1, schema, make)
+	}
+	o := &task.Op{ID: id, Name: n.Op(), Inputs: 1, New: make}
+	if schema != nil {
+		o.Schema = schema.Arrow()
+	}
+	in.task.Head = append(in.task.Head, o)
+	return &stage{task: in.task, op: o, head: true}
+}
+
+func (b *builder) calc(n *physical.Calc, id string, in *stage) (*stage, error) {
+	var filter expr.Evaluator
+	var err error
+	if n.Condition != nil {
+		if filter, err = evaluator(n.Condition); err != nil {
+			return nil, err
+		}
+	}
+	projections, err := evaluators(n.Projections)
+	if err != nil {
+		return nil, err
+	}
+	ordered := slices.ContainsFunc(projections, expr.OrderDependent) || filter != nil && expr.OrderDependent(filter)
+	schema := n.Schema()
+	if !ordered {
+		return b.stateless(in, n, id, schema, func() exec.Operator { return op.NewCalc(filter, projections, schema) }), nil
+	}
+	// Expressions that go on from row to row keep that in the evaluator: each run needs its own.
+	return b.chain(in, n.Op(), id, 1, schema, func() exec.Operator {
+		filter, projections := filter, projections
+		if n.Condition != nil {
+			filter, _ = evaluator(n.Condition)
+		}
+		projections, _ = evaluators(n.Projections)
+		return op.NewCalc(filter, projections, schema)
+	}), nil
+}
+
+// exactWindow runs both phases as one, row by row, where something behind has to know the watermark before each result.
+func (b *builder) exactWindow(n *physical.GlobalWindowAggregate, id string) (*stage, error) {
+	local := n.Local()
+	in, err := b.behindLocal(n.Inputs()[0], local)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := windowConfig(&n.WindowGrouping, local.Inputs()[0].Schema(), n.Schema())
+	if err != nil {
+		return nil, err
+	}
+	cfg.Exact = true
+	return b.chain(in, n.Op(), id, 1, n.Schema(), func() exec.Operator { return op.NewWindowAggregate(cfg) }), nil
+}
+
+// behindLocal builds the input of a local phase with the exchanges that lie behind the phase. Their keys, which come first in partial rows, are those of
+// the group.
+func (b *builder) behindLocal(n physical.Node, local *physical.LocalWindowAggregate) (*stage, error) {
+	switch n := n.(type) {
+	case *physical.LocalWindowAggregate:
+		return b.node(n.Inputs()[0])
+	case *physical.Exchange:
+		in, err := b.behindLocal(n.Inputs()[0], local)
+		if err != nil {
+			return nil, err
+		}
+		keys := make([]int, len(n.Keys))
+		for i, k := range n.Keys {
+			keys[i] = local.GroupBy[k]
+		}
+		return b.exchangeOf(in, n, b.id(n), keys, local.Inputs()[0].Schema()), nil
+	}
+	return nil, fmt.Errorf("internal error: %s between two phases of an aggregate", n.Op())
+}
+
+// union joins the tasks of its inputs: in a defined order where all are bounded.
+func (b *builder) union(n *physical.Union, id string) (*stage, error) {
+	t := &task.Task{ID: id, Partitions: 1, Ordered: n.Props().Bounded, NeedSeq: b.parallel, Schema: n.Schema().Arrow()}
+	some := false
+	for i, in := range n.Inputs() {
+		s, err := b.node(in)
+		if err != nil {
+			return nil, err
+		}
+		x := &task.Exchange{ID: fmt.Sprintf("%s-input-%d", id, i+1), Schema: in.Schema().Arrow(), Bounded: in.Props().Bounded}
+		some = some || x.Bounded
+		s.to(task.Target{Exchange: x})
+		t.Inputs = append(t.Inputs, x)
+	}
+	t.BoundedFirst = some && !t.Ordered
+	b.g.Tasks = append(b.g.Tasks, t)
+	return &stage{task: t}, nil
+}
+
+func (b *builder) exchange(n *physical.Exchange, id string) (*stage, error) {
+	in, err := b.node(n.Inputs()[0])
+	if err != nil {
+		return nil, err
+	}
+	return b.exchangeOf(in, n, id, n.Keys, n.Inputs()[0].Schema()), nil
+}
+
+func (b *builder) exchangeOf(in *stage, n *physical.Exchange, id string, keys []int, schema types.Schema) *stage {
+	if n.Kind == physical.Gather {
+		keys = nil
+	}
+	x := &task.Exchange{ID: id, Keys: keys, Schema: schema.Arrow(), Bounded: n.Props().Bounded}
+	in.to(task.Target{Exchange: x})
+	t := &task.Task{ID: id + "-task", Partitions: max(n.To, 1), Inputs: []*task.Exchange{x}, Ordered: n.From > 1 && n.Props().Bounded}
+	b.g.Tasks = append(b.g.Tasks, t)
+	return &stage{task: t}
+}
+
+// windowConfig describes a window aggregate over an input of columns is. out is nil for a local phase.
+func windowConfig(g *physical.WindowGrouping, is, out types.Schema) (op.WindowAggregateConfig, error) {
+	w := g.Window
+	cfg := op.WindowAggregateConfig{TimeColumn: w.TimeColumn, Keys: g.GroupBy, Schema: out,
+		Window: op.Window{Size: w.Size, Step: w.Slide, Offset: w.Offset, Precision: w.Precision, LTZ: w.LTZ}}
+	if w.Attached {
+		return cfg, fmt.Errorf("an aggregate over windows that were assigned before (%s) is not supported yet", w.TextOver(is))
+	}
+	switch w.Kind {
+	case physical.Tumble:
+		cfg.Window.Kind = op.Tumble
+	case physical.Hop:
+		cfg.Window.Kind = op.Hop
+	case physical.Cumulate:
+		cfg.Window.Kind = op.Cumulate
+	}
+	if w.Proctime {
+		cfg.TimeColumn = -1
+	}
+	for _, k := range g.GroupBy {
+		cfg.KeyTypes = append(cfg.KeyTypes, is[k].Type)
+	}
+	for _, c := range g.WindowColumns {
+		cfg.Properties = append(cfg.Properties, map[physical.WindowColumn]op.WindowProperty{physical.WindowStart: op.WindowStart, physical.WindowEnd: op.WindowEnd,
+			physical.WindowTime: op.WindowTime}[c])
+	}
+	var err error
+	cfg.Aggregates, err = aggregates(g.Aggregates, is)
+	return cfg, err
+}
+
+// aggregates describes calls over an input of columns is.
+func aggregates(calls []logical.AggregateCall, is types.Schema) ([]op.Aggregate, error) {
+	var out []op.Aggregate
+	for _, c := range calls {
+		s := expr.AggSpec{Name: c.Func, Result: c.Type, IgnoreNulls: c.IgnoreNulls, Where: c.Text}
+		args := c.Args
+		if c.Func == "LISTAGG" && len(args) == 2 {
+			lit := c.Literals[1]
+			sep, ok := "", false
+			if lit != nil {
+				sep, ok = lit.Value.(string)
+			}
+			if !ok {
+				return nil, fmt.Errorf("the separator of %s must be a constant text", c.Text)
+			}
+			s.Separator, args = sep, args[:1]
+		} else if c.Func == "LISTAGG" {
+			s.Separator = ","
+		}
+		for _, a := range args {
+			s.Args = append(s.Args, is[a].Type)
+		}
+		out = append(out, op.Aggregate{Spec: s, Args: args, Filter: c.Filter, Distinct: c.Distinct})
+	}
+	return out, nil
+}
