@@ -70,6 +70,7 @@ type DB struct {
 func Open(o Options) (*DB, error) {
 	db := &DB{opts: o, connectors: map[string]connectors.Connector{}, formats: map[string]connectors.Format{}, catalogs: catalog.New(),
 		config: map[string]string{}, jobs: map[string]*Job{}, zone: time.UTC, allocator: o.Allocator}
+	db.connectors[goConnector] = &goTables{sources: map[string]*goSource{}}
 	for _, c := range append(builtin.Connectors(), o.Connectors...) {
 		db.connectors[c.Name()] = c
 	}

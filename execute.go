@@ -7,15 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weir-sql/weir/catalog"
-	"github.com/weir-sql/weir/connectors"
 	"github.com/weir-sql/weir/exec/build"
-	"github.com/weir-sql/weir/exec/task"
 	"github.com/weir-sql/weir/parser"
 	"github.com/weir-sql/weir/parser/ast"
 	"github.com/weir-sql/weir/planner"
 	"github.com/weir-sql/weir/planner/physical"
-	"github.com/weir-sql/weir/types"
 )
 
 // ExecOptions change how one statement is run.
@@ -315,7 +311,7 @@ func (db *DB) Check(ctx context.Context, sql string) ([]Note, error) {
 		return nil, asError(err)
 	}
 	var notes []Note
-	for _, x := range stmt.Extensions() {
+	for _, x := range stmt.Base().Extensions {
 		notes = append(notes, extensionNote(x))
 	}
 	if _, done, err := db.sessionStatement(ctx, stmt); done || err != nil {
@@ -335,7 +331,7 @@ func (db *DB) Check(ctx context.Context, sql string) ([]Note, error) {
 }
 
 func extensionNote(x ast.Extension) Note {
-	return Note{Portability: true, Msg: x.String(), Hint: x.Portable, Line: x.Pos.Line, Column: x.Pos.Column, Offset: x.Pos.Offset, End: x.End}
+	return Note{Portability: true, Msg: portabilityText(x), Hint: portableHint(x), Line: x.Start.Line, Column: x.Start.Column, Offset: x.Start.Offset, End: x.Stop}
 }
 
 // Explain returns the plan of a query or INSERT as text or JSON; statements of the catalog and SET are carried out and give "".
@@ -357,19 +353,21 @@ func (db *DB) Explain(ctx context.Context, sql string, asJSON bool) (string, err
 	return planner.Explain(p, asJSON), nil
 }
 
-// buildOptions are the settings of the session for a job.
-func (db *DB) buildOptions() (build.Options, task.Options, error) {
-	config := db.Config()
-	limit, err := memoryLimit(config)
-	if err != nil {
-		return build.Options{}, task.Options{}, err
+func portabilityText(x ast.Extension) string {
+	what := map[ast.ExtensionKind]string{
+		ast.ExtNotEqual: "Flink has no !=", ast.ExtHint: "Flink refuses hints that it does not know", ast.ExtReservedWord: "Flink reserves this word",
+		ast.ExtFileTable: "Flink has no files as tables", ast.ExtStatement: "Flink has no such statement", ast.ExtSeveralOnLine: "Flink's client takes one statement a line",
+		ast.ExtTableOption: "Flink refuses options that it does not know",
+	}[x.Kind]
+	if what == "" {
+		what = "Flink does not take this"
 	}
-	_ = limit
-	return build.Options{}, task.Options{}, nil
+	return what + ": " + firstLine(x.Text)
 }
 
-var (
-	_ = catalog.DefaultCatalog
-	_ connectors.Clock
-	_ types.Type
-)
+func portableHint(x ast.Extension) string {
+	if x.Portable == "" {
+		return ""
+	}
+	return "write " + x.Portable
+}

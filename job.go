@@ -51,9 +51,10 @@ func (j *Job) start(ctx context.Context, plan *physical.Plan, o ExecOptions, q *
 		return err
 	}
 	j.budget = exec.NewBudget(limit)
-	g, err := build.Graph(ctx, plan, build.Options{
-		Config: config, Zone: j.db.Zone(), Clock: j.db.opts.Clock,
-		Collect: func() (connectors.Sink, error) { return &deliver{q: q, take: o.OnBatch}, nil },
+	_, database := j.db.catalogs.Current()
+	g, err := build.Graph(plan, build.Options{
+		Config: config, Zone: j.db.Zone(), Clock: j.db.opts.Clock, Allocator: j.db.allocator, Database: database,
+		Collect: func(*physical.Collect) (connectors.Sink, error) { return &deliver{q: q, take: o.OnBatch}, nil },
 	})
 	if err != nil {
 		return err
@@ -240,7 +241,7 @@ func (j *Job) Stats() Stats {
 		case o.Sink:
 			s.RowsOut += o.Counters[exec.RowsIn]
 		case o.Source:
-			s.RowsIn += o.Counters[exec.RowsOut]
+			s.RowsIn += o.Counters[exec.RowsIn]
 		}
 		s.Tables = append(s.Tables, TableStats{ID: o.ID, Name: o.Name, Counters: o.Counters})
 	}

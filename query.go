@@ -126,7 +126,18 @@ type Row struct {
 }
 
 // Time returns a TIMESTAMP (read as UTC), TIMESTAMP_LTZ or DATE value.
-func (r Row) Time(column int) (time.Time, bool) { return types.ToTime(r.Values[column], r.columns[column].Type) }
+func (r Row) Time(column int) (time.Time, bool) {
+	switch v := r.Values[column].(type) {
+	case types.TimestampVal:
+		if r.columns[column].Type.Nanos() {
+			return time.Unix(0, int64(v)).UTC(), true
+		}
+		return time.UnixMicro(int64(v)).UTC(), true
+	case types.DateVal:
+		return time.Unix(int64(v)*86400, 0).UTC(), true
+	}
+	return time.Time{}, false
+}
 
 // All yields the result row by row.
 func (q *Query) All() iter.Seq2[Row, error] {

@@ -79,7 +79,7 @@ type run struct {
 	streams   map[string]*stream
 	order     []*stream
 	labels    map[string]string
-	dir       string
+	dir, here string
 	mode      Mode
 	sortmode  string
 	threshold int
@@ -113,6 +113,10 @@ func RunFile(ctx context.Context, path string, cfg Config) (res FileResult) {
 	}
 	r, err := newRun(ctx, cfg)
 	if err != nil {
+		fail(1, "file", err)
+		return res
+	}
+	if r.here, err = filepath.Abs(filepath.Dir(path)); err != nil {
 		fail(1, "file", err)
 		return res
 	}
@@ -312,7 +316,10 @@ func decodeHex(rows []string) ([]byte, error) {
 	return out, nil
 }
 
-func (r *run) sql(s string) string { return strings.ReplaceAll(s, "${dir}", filepath.ToSlash(r.dir)) }
+// sql puts in ${dir}, the folder of the test's own files, and ${here}, the folder of the test file.
+func (r *run) sql(s string) string {
+	return strings.NewReplacer("${dir}", filepath.ToSlash(r.dir), "${here}", filepath.ToSlash(r.here)).Replace(s)
+}
 
 // execute runs one or more statements to their end and returns the last result's rows.
 func (r *run) execute(ctx context.Context, sql string) (*weir.FinalTable, int64, error) {

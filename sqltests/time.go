@@ -264,18 +264,9 @@ func (r *run) advance(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	to := r.clock.Now().Add(d)
-	for {
-		due, ok := r.clock.NextTimer()
-		if !ok || due.After(to) {
-			break
-		}
-		r.clock.Set(due)
-		if err := r.settle(ctx); err != nil {
-			return err
-		}
+	if err := r.clock.Advance(ctx, d); err != nil {
+		return err
 	}
-	r.clock.Set(to)
 	return r.after(ctx)
 }
 

@@ -463,6 +463,11 @@ func (j *Job) beginRowBarrier() {
 		case <-c.done:
 			close(j.rowDone)
 		case <-j.ctx.Done():
+			select {
+			case <-c.done:
+				close(j.rowDone)
+			default:
+			}
 		}
 	}()
 }
@@ -549,6 +554,8 @@ type Stats struct {
 // OperatorStats are the counters of one operator, source or sink.
 type OperatorStats struct {
 	ID, Name string
+	// Source and Sink say what it is, when it is no operator.
+	Source, Sink bool
 	Counters map[string]int64
 	// StateRows counts rows in keyed state, when the stats were asked for with state.
 	StateRows int64
@@ -574,13 +581,14 @@ func (j *Job) Counters() []OperatorStats {
 	j.mu.Lock()
 	ids := slices.Clone(j.order)
 	j.mu.Unlock()
+	sources, sinks := j.g.ends()
 	var out []OperatorStats
 	for _, id := range ids {
 		j.mu.Lock()
 		p := j.metrics[id]
 		parts := slices.Collect(maps.Values(p.byPart))
 		j.mu.Unlock()
-		s := OperatorStats{ID: id, Name: p.name, Counters: map[string]int64{}}
+		s := OperatorStats{ID: id, Name: p.name, Source: sources[id], Sink: sinks[id], Counters: map[string]int64{}}
 		for _, m := range parts {
 			m.Each(func(name string, v int64) { s.Counters[name] += v })
 		}
