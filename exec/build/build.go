@@ -239,7 +239,7 @@ func (b *builder) make(n physical.Node) (*stage, error) {
 		cfg.Exact = b.need[n] == physical.NeedExact
 		return b.chain(in, n.Op(), id, 1, n.Schema(), func() exec.Operator { return op.NewWindowAggregate(cfg) }), nil
 	case *physical.GroupAggregate:
-		cfg := op.GroupAggregateConfig{Keys: n.GroupBy, Schema: n.Schema(), Retract: n.Retracts, UpdateBefore: true, Final: n.Final}
+		cfg := op.GroupAggregateConfig{Keys: n.GroupBy, Schema: n.Schema(), Retract: n.Retracts, UpdateBefore: true, Final: n.Final, EmitEmpty: n.EmitEmpty}
 		for _, k := range n.GroupBy {
 			cfg.KeyTypes = append(cfg.KeyTypes, is[k].Type)
 		}

@@ -27,9 +27,10 @@ type GroupAggregateConfig struct {
 	Retract bool
 	// UpdateBefore asks for the -U before each +U.
 	UpdateBefore bool
-	// Final says that only the result at the end of the (bounded) input is wanted, as +I rows in the order in which the groups came; a global aggregate
-	// then gives one row also for no input at all.
+	// Final says that only the result at the end of the (bounded) input is wanted, as +I rows in the order in which the groups came.
 	Final bool
+	// EmitEmpty says that a global aggregate without a single row at the end of its input gives the one row of nothing (COUNT 0, SUM NULL), as in batch.
+	EmitEmpty bool
 }
 
 // GroupAggregate is GROUP BY without windows: its result is a changelog. Every input row makes its own update, as if rows came one by one: the first of

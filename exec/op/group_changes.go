@@ -104,11 +104,11 @@ func sameFloat(a, b float64) bool {
 
 // Finish implements exec.Operator: in Final mode this is where the result comes out.
 func (o *GroupAggregate) Finish(_ context.Context, out exec.Output) error {
-	if !o.cfg.Final {
+	groups := o.live()
+	if !o.cfg.Final && (!o.cfg.EmitEmpty || len(groups) > 0) {
 		return nil
 	}
-	groups := o.live()
-	if len(groups) == 0 && len(o.cfg.Keys) == 0 {
+	if len(groups) == 0 && len(o.cfg.Keys) == 0 && o.cfg.EmitEmpty {
 		// The one row of a global aggregate over nothing.
 		o.table.Close()
 		o.aggs.close()

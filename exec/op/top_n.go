@@ -11,9 +11,9 @@ import (
 	"github.com/weir-sql/weir/types"
 )
 
-// SortLimit is ORDER BY with LIMIT on bounded input: it holds the limit+offset first rows in order and emits those behind the offset at the end; ties in the
+// TopN is ORDER BY with LIMIT on bounded input: it holds the limit+offset first rows in order and emits those behind the offset at the end; ties in the
 // order of arrival. Its input must not retract (a Sort and a Limit do that).
-type SortLimit struct {
+type TopN struct {
 	exec.Base
 	keys          []SortKey
 	limit, offset int64
@@ -21,19 +21,19 @@ type SortLimit struct {
 	store         rowStore
 }
 
-// NewSortLimit returns the operator; schema is that of its rows.
-func NewSortLimit(keys []SortKey, limit, offset int64, schema types.Schema) *SortLimit {
-	return &SortLimit{keys: keys, limit: limit, offset: offset, schema: schema.Arrow()}
+// NewTopN returns the operator; schema is that of its rows.
+func NewTopN(keys []SortKey, limit, offset int64, schema types.Schema) *TopN {
+	return &TopN{keys: keys, limit: limit, offset: offset, schema: schema.Arrow()}
 }
 
 // Open implements exec.Operator.
-func (o *SortLimit) Open(_ context.Context, env *exec.Env, from exec.StateReader) error {
+func (o *TopN) Open(_ context.Context, env *exec.Env, from exec.StateReader) error {
 	o.store = rowStore{env: env}
 	return o.store.restore(from)
 }
 
 // ProcessBatch implements exec.Operator.
-func (o *SortLimit) ProcessBatch(_ context.Context, _ int, b stream.Batch, _ exec.Output) error {
+func (o *TopN) ProcessBatch(_ context.Context, _ int, b stream.Batch, _ exec.Output) error {
 	defer b.Release()
 	if err := appendOnly(&b, "ORDER BY with LIMIT"); err != nil {
 		return err
@@ -56,7 +56,7 @@ func (o *SortLimit) ProcessBatch(_ context.Context, _ int, b stream.Batch, _ exe
 }
 
 // cut drops all rows but the first keep in order.
-func (o *SortLimit) cut(keep int) error {
+func (o *TopN) cut(keep int) error {
 	rec, err := o.store.one()
 	if err != nil || rec == nil || int(rec.NumRows()) <= keep {
 		return err
@@ -71,7 +71,7 @@ func (o *SortLimit) cut(keep int) error {
 }
 
 // Finish implements exec.Operator.
-func (o *SortLimit) Finish(_ context.Context, out exec.Output) error {
+func (o *TopN) Finish(_ context.Context, out exec.Output) error {
 	rec, err := o.store.one()
 	if err != nil || rec == nil {
 		return err
@@ -84,10 +84,12 @@ func (o *SortLimit) Finish(_ context.Context, out exec.Output) error {
 }
 
 // Snapshot implements exec.Operator. Table rows: the candidates in the order of arrival.
-func (o *SortLimit) Snapshot(_ context.Context, to exec.StateWriter) error { return o.store.snapshot(to) }
+func (o *TopN) Snapshot(_ context.Context, to exec.StateWriter) error {
+	return o.store.snapshot(to)
+}
 
 // Close implements exec.Operator.
-func (o *SortLimit) Close() error {
+func (o *TopN) Close() error {
 	o.store.clear()
 	return nil
 }
