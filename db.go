@@ -201,9 +201,9 @@ func (db *DB) TablePath(name string) (string, error) {
 }
 
 // env is what the planner needs.
-func (db *DB) env() *planner.Env {
+func (db *DB) env() planner.Env {
 	config := db.Config()
-	return &planner.Env{
+	return planner.Env{
 		Catalogs: db.catalogs,
 		Config:   config,
 		Connect:  db.connect,
@@ -218,7 +218,7 @@ func (db *DB) connect(ctx context.Context, t *catalog.Table, options map[string]
 	if c == nil {
 		return nil, fmt.Errorf("unknown connector '%s'%s", name, hintOf(name, keysOf(db.connectors)))
 	}
-	decl := connectors.Declaration{Name: t.Path.String(), PartitionBy: t.PartitionBy, Options: options, Formats: db.format, Zone: db.Zone(), Config: db.Config()}
+	decl := connectors.Declaration{ID: t.ID, Name: t.Path.String(), PartitionBy: t.PartitionBy, Options: options, Formats: db.format, Zone: db.Zone(), Config: db.Config()}
 	if !t.Inferred {
 		decl.Columns = t.PhysicalSchema()
 	}

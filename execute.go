@@ -350,7 +350,7 @@ func (db *DB) Explain(ctx context.Context, sql string, asJSON bool) (string, err
 	if p.Plan == nil {
 		return "", nil
 	}
-	return planner.Explain(p, asJSON), nil
+	return explainPlan(p, asJSON), nil
 }
 
 func portabilityText(x ast.Extension) string {
