@@ -219,17 +219,39 @@ func (d Dec) Mul(e Dec, p, s int) (Dec, error) {
 		_, a, an := abs128(d.Num)
 		_, b, bn := abs128(e.Num)
 		hi, lo := bits.Mul64(a, b)
-		if scale > s {
-			hi, lo = scaleDown128(hi, lo, scale-s)
-			scale = s
+		return mulResult(hi, lo, an != bn, scale, p, s)
+	}
+	ahi, alo, an := abs128(d.Num)
+	bhi, blo, bn := abs128(e.Num)
+	if ahi == 0 || bhi == 0 { // at least one of the factors is of one word: the product has three
+		hi, lo := bits.Mul64(alo, blo)
+		top, mid := bits.Mul64(ahi|bhi, pick(ahi != 0, blo, alo))
+		mid, carry := bits.Add64(mid, hi, 0)
+		if top+carry == 0 {
+			return mulResult(mid, lo, an != bn, scale, p, s)
 		}
-		n, ok := num128(hi, lo, an != bn)
-		if !ok {
-			return Dec{}, ErrOverflow
-		}
-		return Dec{n, int32(scale)}.Rescale(p, s)
 	}
 	return fromBig(new(big.Int).Mul(d.Num.BigInt(), e.Num.BigInt()), scale, p, s)
+}
+
+func pick(c bool, a, b uint64) uint64 {
+	if c {
+		return a
+	}
+	return b
+}
+
+// mulResult makes a product of magnitude hi, lo at scale a DECIMAL(p, s).
+func mulResult(hi, lo uint64, neg bool, scale, p, s int) (Dec, error) {
+	if scale > s {
+		hi, lo = scaleDown128(hi, lo, scale-s)
+		scale = s
+	}
+	n, ok := num128(hi, lo, neg)
+	if !ok {
+		return Dec{}, ErrOverflow
+	}
+	return Dec{n, int32(scale)}.Rescale(p, s)
 }
 
 // Div returns d / e as DECIMAL(p, s), rounded HALF_UP; ErrDivisionByZero.

@@ -366,6 +366,11 @@ func ParseFloat(b []byte) (float32, error) {
 }
 
 func parseJavaFloat(b []byte, bitSize int, typ string) (float64, error) {
+	if bitSize == 64 {
+		if f, ok := shortDouble(b); ok {
+			return f, nil
+		}
+	}
 	all := b
 	b = trimSpace(b)
 	if len(b) == 0 {
@@ -401,4 +406,43 @@ func parseJavaFloat(b []byte, bitSize int, typ string) (float64, error) {
 		return 0, valueError(typ, all, "")
 	}
 	return f, nil
+}
+
+// shortDouble takes [-]digits[.digits] of at most 15 digits: both the digits as a whole number and the power of ten are exact doubles, so that their
+// quotient is rounded once, as it has to be.
+func shortDouble(b []byte) (float64, bool) {
+	if len(b) == 0 || len(b) > 17 {
+		return 0, false
+	}
+	neg := b[0] == '-'
+	if neg {
+		b = b[1:]
+	}
+	var v uint64
+	digits, frac := 0, -1
+	for _, c := range b {
+		switch {
+		case c-'0' <= 9:
+			v = v*10 + uint64(c-'0')
+			digits++
+			if frac >= 0 {
+				frac++
+			}
+		case c == '.' && frac < 0:
+			frac = 0
+		default:
+			return 0, false
+		}
+	}
+	if digits == 0 || digits > 15 {
+		return 0, false
+	}
+	f := float64(v)
+	if frac > 0 {
+		f /= float64pow10[frac]
+	}
+	if neg {
+		f = -f
+	}
+	return f, true
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/big"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
@@ -323,5 +324,24 @@ func TestParsersDoNotAllocate(t *testing.T) {
 	}
 	if v, err := ParseDouble([]byte("1e400")); err != nil || !math.IsInf(v, 1) {
 		t.Error(v, err)
+	}
+}
+
+// TestShortDouble holds the short road for doubles against strconv.
+func TestShortDouble(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 200_000 {
+		s := strconv.FormatUint(r.Uint64N(pow10u64[1+r.IntN(15)]), 10)
+		if i := r.IntN(len(s) + 1); r.IntN(4) > 0 {
+			s = s[:i] + "." + s[i:]
+		}
+		if r.IntN(2) == 0 {
+			s = "-" + s
+		}
+		got, ok := shortDouble([]byte(s))
+		want, err := strconv.ParseFloat(s, 64)
+		if !ok || err != nil || got != want {
+			t.Fatalf("%s = %v, %v; want %v, %v", s, got, ok, want, err)
+		}
 	}
 }
