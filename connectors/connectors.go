@@ -36,7 +36,10 @@ type Option struct {
 
 // Declaration is what CREATE TABLE said.
 type Declaration struct {
-	Name        string           // catalog.database.table, for messages
+	Name string // catalog.database.table, for messages
+	// ID tells tables apart that have or had the same name, and stays the same as long as the table lives; 0 when there is no such number. Table may
+	// be called many times for one table (for each statement, with its hints): what belongs to the table hangs on the ID.
+	ID          int64
 	Columns     types.Schema     // physical columns; nil asks the connector to infer them
 	Metadata    []MetadataColumn // metadata columns that were declared
 	PrimaryKey  []int            // positions in Columns; nil when there is none
@@ -109,6 +112,24 @@ type Write struct {
 // Position says where in its split a reader continues; opaque, versioned by its first byte, at most a few hundred bytes.
 type Position []byte
 
+// Dropper is a table that keeps something that goes with it: Drop is called when it is dropped from the catalog.
+type Dropper interface {
+	Drop()
+}
+
+// InferredTable is a table that may have inferred columns.
+type InferredTable interface {
+	// InferredOptions returns the options that must stand beside the inferred columns when the table is declared with them ('csv.header' = 'true').
+	InferredOptions() map[string]string
+}
+
+// ImmediateSink is a sink whose rows are visible as soon as they are written (print, standard output): Prepare and Commit mean nothing to it, and it
+// needs no checkpoints. Of every other sink rows become visible with Commit.
+type ImmediateSink interface {
+	Sink
+	Immediate() bool
+}
+
 // Split is a source's shard: a file, a Kafka partition. Order of splits is part of the result of bounded scans: it must be stable.
 type Split struct {
 	ID      string // stable across restarts: a path, "topic-0"
@@ -147,7 +168,8 @@ var EOF = io.EOF
 
 // Block is a piece of a split that was read but not decoded, or a mark of the source.
 type Block struct {
-	// Decode turns the block into rows. It is called once, possibly on another goroutine than Next and at the same time as other blocks' Decode;
+	// Decode turns the block into rows. It is called once, possibly on another goroutine than Next and at the same time as other blocks' Decode, and
+	// possibly after Close of the reader;
 	// decoding the same block again after a restore gives the same rows. nil for a block without rows.
 	Decode func(ctx context.Context, mem memory.Allocator) (Decoded, error)
 	// Position is where the reader continues behind this block: rows and position come together.

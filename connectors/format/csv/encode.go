@@ -97,8 +97,8 @@ func (e *encoder) cell(dst []byte, arr arrow.Array, i int, t types.Type) ([]byte
 				return dst, err
 			}
 		}
-		if to-from == 1 && l.ListValues().IsNull(int(from)) {
-			return dst, fmt.Errorf("an ARRAY of one NULL has no form in csv: it would be read as NULL")
+		if to-from == 1 && (len(e.buf) == 0 || l.ListValues().IsNull(int(from))) {
+			return dst, fmt.Errorf("an ARRAY of one NULL or empty text has no form in csv: it would be read as something else")
 		}
 	case types.Row:
 		s := arr.(*array.Struct)
@@ -139,7 +139,7 @@ func (e *encoder) element(arr arrow.Array, i int, t types.Type) error {
 // text appends s, in quotes where it needs them.
 func (e *encoder) text(dst []byte, s string) ([]byte, error) {
 	c := &e.cfg
-	quote := s == c.null
+	quote := s == c.null || s == "" && len(e.columns) == 1 // a blank line is no record
 	for i := 0; i < len(s) && !quote; i++ {
 		b := s[i]
 		quote = b == c.delim || b == '\n' || b == '\r' || c.quote != 0 && b == c.quote || c.escape != 0 && b == c.escape

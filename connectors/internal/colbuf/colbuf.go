@@ -466,3 +466,19 @@ func Record(schema *arrow.Schema, cols []arrow.ArrayData, rows int) arrow.Record
 	}
 	return rec
 }
+
+// Key returns a value that is equal for equal scalars of row i, for a map.
+func (c *Col) Key(i int) any {
+	if c.valid != nil && c.validity[i>>3]&(1<<(i&7)) == 0 {
+		return nil
+	}
+	switch {
+	case c.hasText():
+		return string(c.data[c.i32[i]:c.i32[i+1]])
+	case c.Type.Kind == types.Boolean:
+		return c.bits[i>>3]&(1<<(i&7)) != 0
+	case c.width > 0:
+		return string(c.fixed.Buf()[i*c.width : (i+1)*c.width])
+	}
+	return i
+}
