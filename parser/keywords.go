@@ -33,6 +33,9 @@ var keywordList = sync.OnceValue(func() []string {
 // Keywords gives the words of the grammar in upper case, sorted: for completion.
 func Keywords() []string { return slices.Clone(keywordList()) }
 
+// IsReserved reports a word, in any case, that is no name unless it stands in backticks.
+func IsReserved(word string) bool { return reserved[strings.ToUpper(word)] }
+
 // moreKeywords are words that the grammar has beside reserved words, units,
 // types and the words that statements begin with.
 const moreKeywords = `AFTER ANY ARRAY ASC BOTH BUCKETS BY CASCADE CATALOG CATALOGS CHANGELOG_MODE COLUMNS COMMENT CONSTRAINT CUBE CURRENT DATABASE
