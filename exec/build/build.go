@@ -247,6 +247,22 @@ func (b *builder) make(n physical.Node) (*stage, error) {
 			return nil, err
 		}
 		return b.chain(in, n.Op(), id, 1, n.Schema(), func() exec.Operator { return op.NewGroupAggregate(cfg) }), nil
+	case *physical.WindowTableFunction:
+		w, column, schema := window(n.Window), n.Window.TimeColumn, n.Schema()
+		if n.Window.Proctime {
+			column = -1
+		}
+		return b.stateless(in, n, id, schema, func() exec.Operator { return op.NewWindowTableFunction(w, column, schema) }), nil
+	case *physical.Expand:
+		return b.expand(n, id, in)
+	case *physical.Sort:
+		keys, retract := sortKeys(n.Keys, is), n.Inputs()[0].Props().Changelog != physical.Append
+		return b.chain(in, n.Op(), id, 1, n.Schema(), func() exec.Operator { return op.NewSort(keys, n.Schema(), retract) }), nil
+	case *physical.TopN:
+		keys := sortKeys(n.Keys, is)
+		return b.chain(in, n.Op(), id, 1, n.Schema(), func() exec.Operator { return op.NewTopN(keys, n.Count, n.Offset, n.Schema()) }), nil
+	case *physical.Limit:
+		return b.chain(in, n.Op(), id, 1, n.Schema(), func() exec.Operator { return op.NewLimit(n.Count, n.Offset) }), nil
 	}
 	return nil, fmt.Errorf("%s is not supported yet", n.Op())
 }
@@ -383,21 +399,92 @@ func (b *builder) exchangeOf(in *stage, n *physical.Exchange, id string, keys []
 	return &stage{task: t}
 }
 
+// expand runs grouping sets: the operator makes the copies and numbers them, and a Calc puts in the constants that a set has.
+func (b *builder) expand(n *physical.Expand, id string, in *stage) (*stage, error) {
+	is, schema := n.Inputs()[0].Schema(), n.Schema()
+	sets := make([]op.ExpandSet, len(n.Projects))
+	var plain types.Schema
+	outs := make([]expr.Evaluator, len(schema))
+	var constants []int
+	for c, col := range schema {
+		src, literal := -1, false
+		for _, p := range n.Projects {
+			switch e := p[c].(type) {
+			case *logical.Column:
+				if src >= 0 && src != e.Index {
+					return nil, fmt.Errorf("internal error: column %s of grouping sets is two columns", col.Name)
+				}
+				src = e.Index
+			case *logical.Literal:
+				literal = literal || e.Value != nil
+			default:
+				return nil, fmt.Errorf("internal error: column %s of grouping sets is %s", col.Name, e)
+			}
+		}
+		if literal && src >= 0 {
+			return nil, fmt.Errorf("internal error: column %s of grouping sets is a column and a constant", col.Name)
+		}
+		if literal || src < 0 {
+			constants = append(constants, c)
+			continue
+		}
+		for k, p := range n.Projects {
+			if _, ok := p[c].(*logical.Column); ok {
+				sets[k].Columns = append(sets[k].Columns, src)
+			} else {
+				sets[k].Columns = append(sets[k].Columns, -1)
+			}
+		}
+		outs[c] = expr.Column(len(plain), col.Type)
+		plain = append(plain, types.Column{Name: col.Name, Type: is[src].Type.WithNull(true)})
+	}
+	for k := range sets {
+		sets[k].ID = int64(k)
+	}
+	set := expr.Column(len(plain), types.BigIntType.NotNull())
+	plain = append(plain, types.Column{Name: "$set", Type: types.BigIntType.NotNull()})
+	for _, c := range constants {
+		var conds, results []expr.Evaluator
+		for k, p := range n.Projects {
+			is, err := expr.Call("=", nil, []expr.Evaluator{set, expr.Literal(int64(k), types.BigIntType.NotNull())}, types.BooleanType.NotNull(), "grouping set")
+			if err != nil {
+				return nil, err
+			}
+			v, err := evaluator(p[c])
+			if err != nil {
+				return nil, err
+			}
+			conds, results = append(conds, is), append(results, v)
+		}
+		outs[c] = expr.Case(conds[1:], results[1:], results[0], schema[c].Type)
+	}
+	copies := b.stateless(in, n, id, plain, func() exec.Operator { return op.NewExpand(sets, plain) })
+	return b.stateless(copies, n, id+"-constants", schema, func() exec.Operator { return op.NewCalc(nil, outs, schema) }), nil
+}
+
+func sortKeys(keys []physical.SortKey, is types.Schema) []op.SortKey {
+	out := make([]op.SortKey, len(keys))
+	for i, k := range keys {
+		out[i] = op.SortKey{Column: k.Column, Type: is[k.Column].Type, Desc: k.Desc, NullsLast: !k.NullsFirst}
+	}
+	return out
+}
+
+func window(w physical.Window) op.Window {
+	out := op.Window{Kind: map[logical.WindowKind]op.WindowKind{physical.Tumble: op.Tumble, physical.Hop: op.Hop, physical.Cumulate: op.Cumulate}[w.Kind],
+		Size: w.Size, Step: w.Slide, Offset: w.Offset, Precision: w.Precision, LTZ: w.LTZ}
+	if w.Unit == 1 {
+		out.Precision = max(out.Precision, 4)
+	}
+	return out
+}
+
 // windowConfig describes a window aggregate over an input of columns is. out is nil for a local phase.
 func windowConfig(g *physical.WindowGrouping, is, out types.Schema) (op.WindowAggregateConfig, error) {
 	w := g.Window
-	cfg := op.WindowAggregateConfig{TimeColumn: w.TimeColumn, Keys: g.GroupBy, Schema: out,
-		Window: op.Window{Size: w.Size, Step: w.Slide, Offset: w.Offset, Precision: w.Precision, LTZ: w.LTZ}}
+	cfg := op.WindowAggregateConfig{TimeColumn: w.TimeColumn, Keys: g.GroupBy, Schema: out, Window: window(w)}
 	if w.Attached {
 		return cfg, fmt.Errorf("an aggregate over windows that were assigned before (%s) is not supported yet", w.TextOver(is))
-	}
-	switch w.Kind {
-	case physical.Tumble:
-		cfg.Window.Kind = op.Tumble
-	case physical.Hop:
-		cfg.Window.Kind = op.Hop
-	case physical.Cumulate:
-		cfg.Window.Kind = op.Cumulate
 	}
 	if w.Proctime {
 		cfg.TimeColumn = -1

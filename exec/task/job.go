@@ -556,7 +556,7 @@ type OperatorStats struct {
 	ID, Name string
 	// Source and Sink say what it is, when it is no operator.
 	Source, Sink bool
-	Counters map[string]int64
+	Counters     map[string]int64
 	// StateRows counts rows in keyed state, when the stats were asked for with state.
 	StateRows int64
 }
