@@ -35,7 +35,9 @@ type Result struct {
 	Job *Job
 	// RowCount is the number of rows that an INSERT that has ended wrote.
 	RowCount int64
+	// Warnings are notes of the planner (unbounded state and the like); Notes are the same with their places.
 	Warnings []string
+	Notes    []Note
 }
 
 // Exec runs a script. A bounded INSERT ends before the next statement begins; an unbounded one runs on (DB.Jobs, DB.Close). Results of queries are
@@ -119,6 +121,7 @@ func (db *DB) ExecuteWith(ctx context.Context, sql string, o ExecOptions) (*Resu
 	res := &Result{}
 	for _, w := range plan.Warnings {
 		res.Warnings = append(res.Warnings, warningText(w))
+		res.Notes = append(res.Notes, warningNote(w))
 	}
 	switch {
 	case plan.Rows != nil:
@@ -146,6 +149,19 @@ func warningText(w planner.Warning) string {
 		return fmt.Sprintf("%d:%d: %s", w.Pos.Line, w.Pos.Column, w.Text)
 	}
 	return w.Text
+}
+
+func warningNote(w planner.Warning) Note {
+	n := Note{Msg: w.Text}
+	if w.Pos.IsValid() {
+		n.Line, n.Column, n.Offset, n.End = w.Pos.Line, w.Pos.Column, w.Pos.Offset, w.Pos.Offset+1
+	}
+	return n
+}
+
+// Error gives the note the form of an error, to be placed in a script and rendered.
+func (n Note) Error() *Error {
+	return &Error{Msg: n.Msg, Hint: n.Hint, Line: n.Line, Column: n.Column, Offset: n.Offset, End: n.End}
 }
 
 // forget tells connectors that hold rows of tables that are gone.
@@ -325,7 +341,7 @@ func (db *DB) Check(ctx context.Context, sql string) ([]Note, error) {
 		notes = append(notes, extensionNote(x))
 	}
 	for _, w := range p.Warnings {
-		notes = append(notes, Note{Msg: w.Text, Line: w.Pos.Line, Column: w.Pos.Column, Offset: w.Pos.Offset, End: w.Pos.Offset + 1})
+		notes = append(notes, warningNote(w))
 	}
 	return notes, nil
 }
