@@ -98,7 +98,9 @@ func (c *converter) share(roots []logical.Node) {
 }
 
 // scanKey is the same for scans that read the same: the handle stands for the table with its options.
-func scanKey(s *logical.Scan) string { return fmt.Sprintf("%p %d %s", s.Handle, s.Table.ID, s.Table.Path) }
+func scanKey(s *logical.Scan) string {
+	return fmt.Sprintf("%p %d %s", s.Handle, s.Table.ID, s.Table.Path)
+}
 
 // convert makes the physical node; final asks updating operators over bounded input for their last rows only.
 func (c *converter) convert(n logical.Node, final bool) (physical.Node, error) {

@@ -2,7 +2,6 @@ package planner
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/weir-sql/weir/parser/ast"
 	"github.com/weir-sql/weir/planner/bind"
@@ -109,8 +108,4 @@ func (p *planning) createTable(s *ast.CreateTable) (*Result, error) {
 		return nil, err
 	}
 	return r, nil
-}
-
-func (p *planning) other(stmt ast.Statement) (*Result, error) {
-	return nil, logical.Errorf(stmt, logical.CodeInternal, "", "internal error: statement %s", fmt.Sprintf("%T", stmt))
 }

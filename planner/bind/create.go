@@ -182,7 +182,7 @@ func (d *declaration) column(c *ast.ColumnDef) (catalog.Column, error) {
 		}
 		col.Type, err = typeOf(c.Type)
 	case ast.ComputedColumn:
-		col.Kind, col.Expr, col.Text = catalog.Computed, c.Expr, d.b.text(c.Expr)
+		col.Kind, col.Expr, col.Text = catalog.Computed, c.Expr, d.b.source(c.Expr)
 	default:
 		err = logical.Errorf(c, logical.CodeTable, "give it a type", "column '%s' has no type", col.Name)
 	}
@@ -375,7 +375,7 @@ func (d *declaration) watermark(w *ast.WatermarkDef) error {
 	if len(w.Column.Parts) > 1 {
 		return unsupportedNested(w)
 	}
-	d.t.Watermark = &catalog.Watermark{Column: w.Column.Last(), Expr: w.Expr, Text: d.b.text(w.Expr), Pos: w.Expr.Pos()}
+	d.t.Watermark = &catalog.Watermark{Column: w.Column.Last(), Expr: w.Expr, Text: d.b.source(w.Expr), Pos: w.Expr.Pos()}
 	if c, ok := w.Expr.(*ast.Call); ok && len(c.Args) == 0 && strings.EqualFold(c.Name.String(), "SOURCE_WATERMARK") {
 		d.t.Watermark.Source = true
 	}

@@ -22,9 +22,8 @@ type Binder struct {
 	ctes              *cteScope
 	views             []catalog.Path // being expanded
 	handles           map[string]catalog.ConnectorTable
-	// nowhere is set while an expression of a table declaration is bound: places in it belong to another text.
-	Warnings   []Warning
-	Extensions []ast.Extension
+	Warnings          []Warning
+	Extensions        []ast.Extension
 }
 
 // New starts a Binder for a statement.
@@ -197,6 +196,14 @@ func (b *Binder) text(n ast.Node) string {
 		return ""
 	}
 	return strings.Join(strings.Fields(b.base.SourceOf(n)), " ")
+}
+
+// source is the text of a node exactly as written.
+func (b *Binder) source(n ast.Node) string {
+	if b.base == nil {
+		return ""
+	}
+	return b.base.SourceOf(n)
 }
 
 func (b *Binder) warn(n ast.Node, format string, args ...any) {

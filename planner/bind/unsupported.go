@@ -158,3 +158,73 @@ func unsupportedExpr(e ast.Expr) (Feature, bool) {
 func Unsupported(pos ast.Pos, name string) error {
 	return logical.ErrorAt(pos, "WEIR-1526", "", "%s is not supported yet", name)
 }
+
+// UnsupportedCatalog refuses a type of catalogs.
+func UnsupportedCatalog(s *ast.CreateCatalog, kind string) error {
+	if kind == "" {
+		return logical.Errorf(s, logical.CodeOption, "WITH ('type' = 'generic_in_memory')", "a catalog needs the option 'type'")
+	}
+	f := featCatalogType
+	f.Name = "a catalog of type '" + kind + "'"
+	return unsupported(s, f)
+}
+
+// UnsupportedStatement refuses a statement.
+func UnsupportedStatement(s ast.Statement) error {
+	f := Feature{"WEIR-1530", "this statement", ""}
+	switch s := s.(type) {
+	case *ast.Update:
+		f = featUpdate
+	case *ast.Delete:
+		f = featDelete
+	case *ast.Truncate:
+		f = featTruncate
+	case *ast.CallProcedure:
+		f = featCallProcedure
+	case *ast.CreateFunction:
+		f = featCreateFunction
+		if s.Alter {
+			f = featAlterFunction
+		}
+	case *ast.CreateModel:
+		f = featModel
+		f.Name = "CREATE MODEL"
+	case *ast.CreateMaterializedTable:
+		f = featMaterializedTable
+		f.Name = "CREATE MATERIALIZED TABLE"
+	case *ast.Plan:
+		f = featPlanFile
+	case *ast.AnalyzeTable:
+		f = featAnalyzeTable
+	case *ast.Jar:
+		f = featJar
+	case *ast.Module:
+		f = featModule
+		f.Name = "LOAD MODULE and UNLOAD MODULE"
+	case *ast.AdviseWatermark:
+		f = featAdvise
+	case *ast.Drop:
+		f = featDropFunction
+		f.Name = "DROP " + string(s.Kind)
+	case *ast.Alter:
+		f = featAlter
+		f.Name = "ALTER " + string(s.Kind)
+	case *ast.Show:
+		f = featShow
+		f.Name = "SHOW " + string(s.Kind)
+	case *ast.Describe:
+		f = featDescribe
+		f.Name = "DESCRIBE " + string(s.Kind)
+	case *ast.Explain:
+		f = featExplainAnalyze
+		if s.Kind == ast.ExplainWatermark {
+			f = featExplainWatermark
+		}
+	case *ast.Use:
+		f = featModule
+		f.Name = "USE MODULES"
+	case *ast.Client:
+		f.Name = s.Command
+	}
+	return unsupported(s, f)
+}
