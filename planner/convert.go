@@ -116,13 +116,13 @@ func (c *converter) convert(n logical.Node, final bool) (physical.Node, error) {
 			if err != nil {
 				return nil, err
 			}
-			return physical.NewCalc(in, f.Cond, n.Exprs, n.Names), nil
+			return calc(in, f.Cond, n.Exprs, n.Names), nil
 		}
 		in, err := c.convert(n.In, final)
 		if err != nil {
 			return nil, err
 		}
-		return physical.NewCalc(in, nil, n.Exprs, n.Names), nil
+		return calc(in, nil, n.Exprs, n.Names), nil
 	case *logical.Filter:
 		in, err := c.convert(n.In, final)
 		if err != nil {
@@ -170,6 +170,27 @@ func (c *converter) convert(n logical.Node, final bool) (physical.Node, error) {
 	return nil, &Error{Code: logical.CodeInternal, Msg: fmt.Sprintf("internal error: no physical node for %T", n)}
 }
 
+// calc makes a Calc, in one with a Calc below that only picks columns.
+func calc(in physical.Node, cond logical.Expr, exprs []logical.Expr, names []string) physical.Node {
+	below, ok := in.(*physical.Calc)
+	if !ok || below.Condition != nil {
+		return physical.NewCalc(in, cond, exprs, names)
+	}
+	for _, e := range below.Projections {
+		if _, ok := e.(*logical.Column); !ok {
+			return physical.NewCalc(in, cond, exprs, names)
+		}
+	}
+	merged := make([]logical.Expr, len(exprs))
+	for i, e := range exprs {
+		merged[i] = logical.Substitute(e, below.Projections)
+	}
+	if cond != nil {
+		cond = logical.Substitute(cond, below.Projections)
+	}
+	return physical.NewCalc(below.Inputs()[0], cond, merged, names)
+}
+
 // single brings everything to one place.
 func (c *converter) single(n physical.Node) physical.Node {
 	if n.Props().Partitioning.Count == 1 {
@@ -196,6 +217,9 @@ func (c *converter) aggregate(a *logical.Aggregate, final bool) (physical.Node, 
 	}
 	var out physical.Node
 	if a.Window != nil {
+		if a.Window.Attached {
+			return nil, bind.Unsupported(a.Pos, "an aggregate over the windows of another one, of TIMESTAMP_LTZ,")
+		}
 		out = c.windowAggregate(a, in)
 	} else {
 		bounded := in.Props().Bounded
@@ -234,7 +258,7 @@ func emptyInput(n physical.Node) bool {
 func (c *converter) windowAggregate(a *logical.Aggregate, in physical.Node) physical.Node {
 	g := physical.WindowGrouping{Window: *a.Window, GroupBy: a.GroupBy, Aggregates: a.Aggregates, WindowColumns: a.WindowColumns}
 	ordered := slices.ContainsFunc(a.Aggregates, func(x logical.AggregateCall) bool { return x.OrderDependent })
-	if c.twoPhase && !ordered && !a.Window.Attached && in.Props().Changelog == physical.Append {
+	if c.twoPhase && !ordered && !a.Window.Proctime && in.Props().Changelog == physical.Append {
 		local := physical.NewLocalWindowAggregate(in, g)
 		keys := make([]int, len(a.GroupBy))
 		for i := range keys {

@@ -5,6 +5,7 @@ package planner
 import (
 	"github.com/weir-sql/weir/parser/ast"
 	"github.com/weir-sql/weir/planner/bind"
+	"github.com/weir-sql/weir/planner/explain"
 	"github.com/weir-sql/weir/planner/logical"
 	"github.com/weir-sql/weir/planner/physical"
 )
@@ -22,6 +23,8 @@ type Rows = bind.Rows
 type Result struct {
 	// Plan is what is to run; nil for a statement that is done.
 	Plan *physical.Plan
+	// Logical are the plans that Plan was made of, after the rules: one for each root.
+	Logical []logical.Node
 	// Query: the plan's only root is a *physical.Collect. Otherwise its roots are sinks.
 	Query bool
 	// Rows is the answer of SHOW, DESCRIBE and EXPLAIN.
@@ -36,3 +39,15 @@ type Result struct {
 
 // Warning is a note for the user that stops nothing.
 type Warning = bind.Warning
+
+// Explain prints the plans of a result: as text (logical and physical), or the physical one as JSON.
+func Explain(r *Result, asJSON bool) (string, error) {
+	if r.Plan == nil {
+		return "", &Error{Code: logical.CodeStatement, Msg: "this statement has no plan"}
+	}
+	if asJSON {
+		j, err := explain.JSON(r.Plan)
+		return string(j) + "\n", err
+	}
+	return explain.Text(r.Logical, r.Plan, explain.Options{}), nil
+}

@@ -26,8 +26,6 @@ type planning struct {
 	ctx context.Context
 	env *Env
 	b   *bind.Binder
-	// logical are the plans after the rules, for EXPLAIN.
-	logical []logical.Node
 }
 
 func (p *planning) statement(stmt ast.Statement) (*Result, error) {
@@ -71,7 +69,6 @@ func (p *planning) finish(roots []logical.Node, query bool) (*Result, error) {
 			return nil, err
 		}
 	}
-	p.logical = roots
 	plan, warnings, err := physicalPlan(p.env, roots, query)
 	if err != nil {
 		return nil, err
@@ -79,7 +76,7 @@ func (p *planning) finish(roots []logical.Node, query bool) (*Result, error) {
 	for _, w := range warnings {
 		plan.Warnings = append(plan.Warnings, w.Text)
 	}
-	return &Result{Plan: plan, Query: query, Warnings: warnings}, nil
+	return &Result{Plan: plan, Logical: roots, Query: query, Warnings: warnings}, nil
 }
 
 func (p *planning) createTable(s *ast.CreateTable) (*Result, error) {

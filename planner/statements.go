@@ -334,7 +334,7 @@ func (p *planning) explain(s *ast.Explain) (*Result, error) {
 			asJSON = true
 		}
 	}
-	out := explain.Text(p.logical, r.Plan, o)
+	out := explain.Text(r.Logical, r.Plan, o)
 	if asJSON {
 		j, err := explain.JSON(r.Plan)
 		if err != nil {

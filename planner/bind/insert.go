@@ -201,6 +201,9 @@ func (b *Binder) sink(n ast.Node, t *catalog.Table, options []catalog.Option, in
 	if h.AcceptsKinds() == "" {
 		return nil, logical.Errorf(n, logical.CodeNoSource, "", "table %s cannot be written: the connector '%s' only reads", shortName(t), t.Connector())
 	}
+	if err := checkColumns(n, t, h); err != nil {
+		return nil, err
+	}
 	if err := b.checkMetadata(t, h, n); err != nil {
 		return nil, err
 	}

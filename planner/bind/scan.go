@@ -129,6 +129,9 @@ func (b *Binder) scan(n ast.Node, t *catalog.Table, options []catalog.Option) (l
 	case "I,UA,D":
 		return nil, unsupported(n, Feature{"WEIR-1525", "reading a table that gives upserts (changelog mode I,UA,D)", ""})
 	}
+	if err := checkColumns(n, t, h); err != nil {
+		return nil, err
+	}
 	s := &logical.Scan{Table: t, Handle: h, Computed: make([]logical.Expr, len(t.Columns))}
 	if n != nil {
 		s.Pos = n.Pos()
@@ -167,6 +170,28 @@ func (b *Binder) scan(n ast.Node, t *catalog.Table, options []catalog.Option) (l
 		}
 	}
 	return s, nil
+}
+
+// checkColumns holds the columns that were inferred when a table was created against those that are there now.
+func checkColumns(n ast.Node, t *catalog.Table, h catalog.ConnectorTable) error {
+	have, want := h.Schema(), t.PhysicalSchema()
+	same := len(have) == len(want)
+	for i := range want {
+		same = same && have[i].Name == want[i].Name && have[i].Type.SameKind(want[i].Type)
+	}
+	if !same {
+		return logical.Errorf(n, logical.CodeTable, "create the table again", "the columns of table %s have changed since it was created: they are now (%s), not (%s)",
+			shortName(t), schemaText(have), schemaText(want))
+	}
+	return nil
+}
+
+func schemaText(s types.Schema) string {
+	out := make([]string, len(s))
+	for i, c := range s {
+		out[i] = logical.QuoteName(c.Name) + " " + c.Type.WithNull(true).String()
+	}
+	return strings.Join(out, ", ")
 }
 
 // declared binds an expression of a table's declaration.

@@ -22,6 +22,9 @@ func Apply(n logical.Node, fold Fold, optimize bool) (logical.Node, error) {
 	if n, err = FuseWindows(n); err != nil {
 		return nil, err
 	}
+	if n, err = LowerAttached(n); err != nil {
+		return nil, err
+	}
 	if !optimize {
 		return n, nil
 	}
