@@ -27,7 +27,7 @@ func (p *parser) call(tableFunction bool) {
 	at := len(p.out)
 	t := p.tok()
 	c := &ast.Call{}
-	if t.kind == tokIdent && reserved[t.up] {
+	if t.kind == tokIdent && reservedFunctions[t.up] {
 		p.i++
 		c.Name = ast.ObjectName{Span: p.spanFrom(src), Parts: []ast.Ident{identOf(t)}}
 	} else {
@@ -37,7 +37,7 @@ func (p *parser) call(tableFunction bool) {
 	}
 	up := "" // the name of a built-in function
 	if len(c.Name.Parts) == 1 {
-		up = t.up
+		up = t.up // empty when quoted
 	}
 	p.expectOp("(")
 	switch up {
@@ -53,6 +53,8 @@ func (p *parser) call(tableFunction bool) {
 	case "DESCRIPTOR":
 		p.descriptor(src)
 		return
+	case "ROLLUP", "CUBE":
+		p.failAt(t, CodeSyntax, "", "%s can only stand in GROUP BY, not inside an expression", up)
 	}
 	parts := &callParts{}
 	p.emitSlot(mysql.Fn(func(args []mysql.Arg) ast.Expr { return parts.fill(c, args) }), src)

@@ -175,7 +175,7 @@ func (p *parser) innerStatementSet() ast.Statement {
 	src := p.i
 	s := p.statementSet()
 	b := s.Base()
-	b.Span = p.spanFrom(src)
+	b.Span = p.sourceSpan(src)
 	b.Source = p.text[b.Start.Offset:b.Stop]
 	return s
 }

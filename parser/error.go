@@ -164,17 +164,18 @@ func runeWidth(r rune) int {
 // nearest gives the candidate most like word, or "" when none is near.
 func nearest(word string, candidates []string) string {
 	word = strings.ToUpper(word)
-	best, bestDist := "", len(word)/3+1
+	best, bestDist := "", len(word)/3+2
 	if len(word) <= 2 {
-		bestDist = 1
+		bestDist = 2
 	}
 	for _, c := range candidates {
-		if d := distance(word, strings.ToUpper(c), bestDist); d < bestDist || d == bestDist && best == "" && d <= len(word)/3+1 && len(word) > 2 {
+		up := strings.ToUpper(c)
+		if len(word) <= 2 && (len(up) != len(word) || len(word) < 2 || up[0] != word[1] || up[1] != word[0]) {
+			continue // of two letters only swapped ones are a misspelling
+		}
+		if d := distance(word, up, bestDist); d > 0 && d < bestDist {
 			best, bestDist = c, d
 		}
-	}
-	if strings.EqualFold(best, word) {
-		return ""
 	}
 	return best
 }

@@ -1,6 +1,7 @@
 package parser
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/weir-sql/weir/parser/ast"
@@ -19,7 +20,7 @@ type exprState struct {
 	like     *ast.Like // a LIKE whose right side is being read
 	nots     int       // parentheses opened for a NOT behind a tighter operator
 	betweens int       // BETWEENs whose AND has not come
-	isDone   bool      // the operand just read ends in an IS test
+	isDone   bool      // an IS test or a quantified comparison has just ended
 	ops      int
 }
 
@@ -101,6 +102,9 @@ func (e *exprState) postfix() bool {
 		return false
 	}
 	e.endLike()
+	if e.ops++; e.ops > maxOperators {
+		p.failAt(p.tok(), CodeLimit, "", "an expression has at most %d operators", maxOperators)
+	}
 	src := p.i
 	p.i++
 	not := p.accept("NOT")
@@ -159,9 +163,7 @@ func (e *exprState) operator() (tight, more bool) {
 	if t.kind == tokOp {
 		switch t.text {
 		case "+", "-", "*", "/", "%", "||":
-			if e.isDone {
-				p.failAt(t, CodeSyntax, "put the IS test in parentheses", "%s cannot stand directly behind an IS test", t.text)
-			}
+			e.refuseBehindTest(t)
 			op := t.text
 			if op == "||" {
 				op = "DIV" // not in our dialect, and of the right precedence
@@ -179,6 +181,7 @@ func (e *exprState) operator() (tight, more bool) {
 			p.i++
 			if q := p.tok().up; q == "ALL" || (q == "ANY" || q == "SOME") && p.opAt(1, "(") {
 				e.quantified(src, op, q)
+				e.isDone = true
 				for e.postfix() {
 				}
 				return e.operator()
@@ -232,6 +235,7 @@ func (e *exprState) operator() (tight, more bool) {
 		})
 		return true, true
 	case "NOT":
+		e.refuseBehindTest(t)
 		switch p.peek(1).up {
 		case "IN", "LIKE", "SIMILAR", "BETWEEN":
 			e.endLike()
@@ -296,11 +300,20 @@ func (e *exprState) operator() (tight, more bool) {
 	return false, false
 }
 
+// refuseBehindTest refuses operators that would bind to the end of an IS test or
+// a quantified comparison, which are written as comparisons.
+func (e *exprState) refuseBehindTest(t *token) {
+	if e.isDone {
+		e.p.failAt(t, CodeSyntax, "put the part before it in parentheses", "%s cannot stand directly behind an IS test or a comparison with ANY or ALL", t.text)
+	}
+}
+
 // predicate rewrites IN, LIKE, SIMILAR TO and BETWEEN.
 func (e *exprState) predicate() (tight, more bool) {
 	p := e.p
 	t := p.tok()
 	src := p.i
+	e.refuseBehindTest(t)
 	switch t.up {
 	case "ILIKE", "RLIKE", "REGEXP":
 		if n := p.peek(1); n.kind != tokString && n.kind != tokQuoted && (n.kind != tokIdent || reserved[n.up]) {
@@ -374,6 +387,8 @@ func (e *exprState) quantified(src int, op, quantifier string) {
 			q.Query = x.Query
 		case *ast.RowCons:
 			q.List = x.Elems
+		default:
+			panic(fmt.Sprintf("%T behind %s", r.X, quantifier))
 		}
 		return q
 	})
@@ -450,7 +465,7 @@ func (p *parser) operand() bool {
 	case tokString:
 		// Strings one below the other are one string, as in standard SQL.
 		v, n := t.text, 1
-		for ; p.peek(n).kind == tokString && p.peek(n).pos.Line > p.peek(n-1).pos.Line; n++ {
+		for ; p.peek(n).kind == tokString && strings.Contains(p.text[p.peek(n-1).end:p.peek(n).pos.Offset], "\n"); n++ {
 			v += p.peek(n).text
 		}
 		lit(ast.StringKind, v, n)
@@ -539,7 +554,10 @@ func (p *parser) jdbcEscape() bool {
 	switch word := p.peek(1).up; {
 	case word == "FN":
 		p.i += 2
-		p.nameOrCall()
+		if !p.isName(0) && !reservedFunctions[p.tok().up] || !p.isCall() {
+			p.unexpected("a function call")
+		}
+		p.operand()
 	case kinds[word] != "" && p.peek(2).kind == tokString:
 		v := p.peek(2).text
 		p.i += 3

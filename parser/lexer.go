@@ -2,6 +2,7 @@ package parser
 
 import (
 	"fmt"
+	"sort"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -45,8 +46,24 @@ type lexer struct {
 	colOff  int
 	weirEnd int // inside /*weir .. */: the offset of its */; else -1
 	toks    []token
+	weirs   []weirComment
 	// openComment is where a comment begins that the text does not close.
 	openComment ast.Pos
+}
+
+// weirComment is a /*weir .. */ whose inside is code.
+type weirComment struct {
+	start ast.Pos
+	end   int // behind the */
+}
+
+// weirAround gives the comment that an offset lies in, or nil.
+func weirAround(ws []weirComment, off int) *weirComment {
+	i := sort.Search(len(ws), func(i int) bool { return ws[i].end > off })
+	if i < len(ws) && ws[i].start.Offset <= off {
+		return &ws[i]
+	}
+	return nil
 }
 
 // operators of more than one character; some only to be refused with a good message.
@@ -184,10 +201,9 @@ func (l *lexer) comment(pos ast.Pos) {
 	j := strings.Index(l.s[l.i+2:], "*/")
 	if j < 0 {
 		l.openComment = pos
-		l.i += 2
-		t := l.add(tokBad, "/*", pos)
-		t.err = &Error{Pos: pos, End: l.i, Msg: "comment is not closed", Hint: "it needs a */", Code: CodeLexical}
 		l.i = len(l.s)
+		t := l.add(tokBad, "/*", pos)
+		t.err = &Error{Pos: pos, End: pos.Offset + 2, Msg: "comment is not closed", Hint: "it needs a */", Code: CodeLexical}
 		return
 	}
 	body, closer := l.s[l.i+2:l.i+2+j], l.i+2+j
@@ -201,6 +217,7 @@ func (l *lexer) comment(pos ast.Pos) {
 	case strings.HasPrefix(body, "weir") && len(body) > 4 && strings.IndexByte(" \t\r\n\f", body[4]) >= 0:
 		l.i += 6
 		l.weirEnd = closer
+		l.weirs = append(l.weirs, weirComment{pos, closer + 2})
 	default:
 		l.i = closer + 2
 	}
@@ -520,6 +537,11 @@ func (l *lexer) wordOrOp(pos ast.Pos) {
 		l.word()
 		t := l.add(tokIdent, l.s[pos.Offset:l.i], pos)
 		t.up = strings.ToUpper(t.text)
+		return
+	}
+	if r == ';' && l.weirEnd >= 0 {
+		l.i++
+		l.bad(pos, "Flink would not see it: put it behind the */", "a semicolon cannot stand inside /*weir .. */")
 		return
 	}
 	for _, op := range longOps {

@@ -102,6 +102,7 @@ func checkSize(text string) error {
 type parser struct {
 	text  string
 	toks  []token
+	weirs []weirComment
 	match []int // for an opening parenthesis, the index of the closing one, or -1
 	i     int
 	start int // the first token of the outermost statement
@@ -124,8 +125,9 @@ type parser struct {
 type bail struct{ err *Error }
 
 func newParser(text string, from ast.Pos, end int) *parser {
-	toks := lex(text, from, end).toks
-	p := &parser{text: text, toks: toks, expectedAt: -1, aliasAt: -1}
+	l := lex(text, from, end)
+	toks := l.toks
+	p := &parser{text: text, toks: toks, weirs: l.weirs, expectedAt: -1, aliasAt: -1}
 	p.match = make([]int, len(toks))
 	var open []int
 	for i, t := range toks {
@@ -262,6 +264,20 @@ func (p *parser) expectOp(s string) {
 // spanFrom is the span from token i to the last one taken.
 func (p *parser) spanFrom(i int) ast.Span {
 	return ast.Span{Start: p.toks[i].pos, Stop: p.prev().end}
+}
+
+// sourceSpan is spanFrom for text that is to be parsed again: a /*weir .. */ that
+// it begins or ends in belongs to it, unless it is all in one.
+func (p *parser) sourceSpan(i int) ast.Span {
+	s := p.spanFrom(i)
+	a, b := weirAround(p.weirs, s.Start.Offset), weirAround(p.weirs, s.Stop-1)
+	if a != nil && a != b {
+		s.Start = a.start
+	}
+	if b != nil && a != b && p.prev().kind != tokHint {
+		s.Stop = b.end
+	}
+	return s
 }
 
 // Parens implements mysql.Source.

@@ -43,7 +43,7 @@ func (p *parser) fullQuery() *ast.Query {
 	from := p.i
 	q, err := mysql.Query(p.apart(p.query), p.slots, p)
 	p.libraryError(err)
-	q.Span = p.spanFrom(from)
+	q.Span = p.sourceSpan(from)
 	return q
 }
 

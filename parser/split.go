@@ -61,7 +61,7 @@ func Split(text string) (parts []Part, rest Rest) {
 				break
 			}
 			if i > first {
-				parts = append(parts, Part{l.toks[first].pos, l.toks[i-1].end, t.end})
+				parts = append(parts, l.part(first, i-1, t.end))
 			}
 			first = i + 1
 			brackets = nil
@@ -89,7 +89,7 @@ func Split(text string) (parts []Part, rest Rest) {
 		rest.Part = Part{at, at.Offset, len(text)}
 		return parts, rest
 	}
-	rest.Part = Part{l.toks[first].pos, l.toks[last-1].end, len(text)}
+	rest.Part = l.part(first, last-1, len(text))
 	switch end := l.toks[last-1]; {
 	case end.kind == tokBad && end.text == "'":
 		rest.Open, rest.Pos = OpenString, end.pos
@@ -108,6 +108,19 @@ func Split(text string) (parts []Part, rest Rest) {
 		rest.Open, rest.Pos = OpenStatement, l.toks[first].pos
 	}
 	return parts, rest
+}
+
+// part is the text from one token to another, with the whole of a /*weir .. */
+// that it begins or ends in.
+func (l *lexer) part(first, last, next int) Part {
+	p := Part{l.toks[first].pos, l.toks[last].end, next}
+	if w := weirAround(l.weirs, p.Start.Offset); w != nil {
+		p.Start = w.start
+	}
+	if w := weirAround(l.weirs, p.End-1); w != nil && l.toks[last].weir {
+		p.End = w.end
+	}
+	return p
 }
 
 // words reports whether the bare words stand at token i.

@@ -67,7 +67,7 @@ func (p *parser) statement() ast.Statement {
 		p.unexpected("a statement")
 	}
 	b := s.Base()
-	b.Span = p.spanFrom(src)
+	b.Span = p.sourceSpan(src)
 	b.Source = p.text[b.Start.Offset:b.Stop]
 	return s
 }

@@ -69,7 +69,10 @@ func (p *parser) typeName() *ast.TypeName {
 		p.i++
 	}
 	ty.Span = p.spanFrom(src)
-	for p.is("ARRAY") || p.is("MULTISET") { // INT ARRAY, the standard's spelling
+	for n := 0; p.is("ARRAY") || p.is("MULTISET"); n++ { // INT ARRAY, the standard's spelling
+		if n > maxDepth {
+			p.failAt(p.tok(), CodeLimit, "", "nesting is deeper than %d levels", maxDepth)
+		}
 		ty = &ast.TypeName{Name: p.tok().up, Elem: ty}
 		p.i++
 		if p.accept("NOT") {
