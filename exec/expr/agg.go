@@ -20,7 +20,7 @@ type AggSpec struct {
 	Result types.Type   // as the catalog's signature says
 	// Retract says that rows may be taken back; MIN, MAX and the like then keep all values.
 	Retract bool
-	// Separator is that of LISTAGG; "," when the call has none.
+	// Separator is that of LISTAGG (the planner gives "," where the call has none).
 	Separator string
 	// IgnoreNulls is set for ARRAY_AGG(x IGNORE NULLS).
 	IgnoreNulls bool

@@ -15,9 +15,6 @@ func init() {
 		return &edgeValue{spec: s, last: s.Name == "LAST_VALUE"}, nil
 	})
 	defineAgg([]string{"LISTAGG"}, func(s *AggSpec) (Accumulator, error) {
-		if s.Separator == "" && len(s.Args) < 2 {
-			s.Separator = ","
-		}
 		if s.Retract {
 			return &listAcc{spec: s, t: s.Args[0]}, nil
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -27,7 +28,8 @@ type Table struct {
 	n         int
 	dead      []bool // nil until the first Delete
 	deadN     int
-	nullGroup int32 // of the NULL key in modes word and text; -1
+	nullGroup int32   // of the NULL key in modes word and text; -1
+	oldNulls  []int32 // ids that a deleted NULL key had before
 
 	wordSlots []wordSlot // mode word
 	slots     []uint64   // other modes: high half of the hash | id + 1
@@ -171,6 +173,9 @@ func (t *Table) nullID(insert bool, add func()) int32 {
 	if !insert {
 		return -1
 	}
+	if t.nullGroup >= 0 {
+		t.oldNulls = append(t.oldNulls, t.nullGroup)
+	}
 	t.nullGroup = int32(t.n)
 	add()
 	t.n++
@@ -243,7 +248,7 @@ func (t *Table) growWord() {
 	t.wordSlots = make([]wordSlot, max(minSlots, len(t.wordSlots)*2))
 	mask := uint64(len(t.wordSlots) - 1)
 	for id, k := range t.words {
-		if int32(id) == t.nullGroup || !t.alive(int32(id)) {
+		if t.isNullGroup(id) || !t.alive(int32(id)) {
 			continue
 		}
 		p := hashWord(k) & mask
@@ -571,8 +576,10 @@ func (t *Table) Keys(mem memory.Allocator, ids []int32) []arrow.Array {
 	return out
 }
 
-// isNullGroup: a NULL key that was deleted and came again has several ids, of which only the last is nullGroup; holes are not asked for.
-func (t *Table) isNullGroup(id int) bool { return t.nullGroup >= 0 && int32(id) == t.nullGroup }
+// isNullGroup reports whether id is, or was before it was deleted, that of the NULL key.
+func (t *Table) isNullGroup(id int) bool {
+	return t.nullGroup >= 0 && (int32(id) == t.nullGroup || len(t.oldNulls) > 0 && slices.Contains(t.oldNulls, int32(id)))
+}
 
 // Reset forgets all keys and keeps the memory for the next ones, except what is far more than the last use needed.
 func (t *Table) Reset() {
@@ -587,7 +594,7 @@ func (t *Table) Reset() {
 		clear(t.slots)
 	}
 	t.words, t.nulls, t.arena, t.ends, t.bases = t.words[:0], t.nulls[:0], t.arena[:0], t.ends[:0], t.bases[:0]
-	t.n, t.nullGroup, t.dead, t.deadN = 0, -1, nil, 0
+	t.n, t.nullGroup, t.oldNulls, t.dead, t.deadN = 0, -1, nil, nil, 0
 }
 
 // Bytes is the memory held.

@@ -1,0 +1,646 @@
+package optest
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/weir-sql/weir/exec"
+	"github.com/weir-sql/weir/exec/stream"
+	"github.com/weir-sql/weir/types"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write the expectations of operator scripts anew")
+
+// Operator says how a script drives an operator, or a chain of them.
+type Operator struct {
+	// New makes the operators of the chain, first to last.
+	New func() []exec.Operator
+	// Inputs are the columns of each input; Output those that come out (a last schema of nil is not allowed: output is printed by it).
+	Inputs []types.Schema
+	Output types.Schema
+	// Time is the event time column of input 0, -1 for none; it decides when Before may be left out.
+	Time int
+	// Exact asks for Before on every batch and prints the Before of results.
+	Exact bool
+	// Keys are the columns of input 0 by which rows may be spread over three partitions; nil: the operator runs in one.
+	Keys []int
+	// Zone is the session zone; nil is UTC.
+	Zone *time.Location
+	// Unordered says that with several batches the order of rows may differ (nothing that is shipped needs it).
+	Unordered bool
+}
+
+// Run runs every script of a file under all variants.
+func Run(t *testing.T, file string, operators map[string]Operator) {
+	scripts, err := ReadScripts(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[*Script][]string{}
+	for _, s := range scripts {
+		t.Run(s.Name, func(t *testing.T) {
+			o, ok := operators[s.Operator]
+			if !ok {
+				t.Fatalf("%s:%d: no operator %q", s.File, s.Line, s.Operator)
+			}
+			h := &harness{o: o, s: s}
+			if err := h.parse(); err != nil {
+				t.Fatal(err)
+			}
+			want := s.want
+			for i, v := range variants(&o, s) {
+				out := h.run(t, v)
+				if i == 0 {
+					got[s] = out
+					if *rewrite {
+						want = out
+					}
+				}
+				if v.partitions > 1 {
+					out, want := sorted(out), sorted(want)
+					if !slices.Equal(out, want) {
+						t.Fatalf("%s:%d %s\ngot (sorted)\n%s\nwant\n%s", s.File, s.Line, v, lines(out), lines(want))
+					}
+					continue
+				}
+				if !slices.Equal(out, want) {
+					t.Fatalf("%s:%d %s\ngot\n%s\nwant\n%s", s.File, s.Line, v, lines(out), lines(want))
+				}
+			}
+		})
+	}
+	if *rewrite && !t.Failed() {
+		if err := Rewrite(file, scripts, got); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func lines(l []string) string { return "\t" + strings.Join(l, "\n\t") }
+
+func sorted(l []string) []string {
+	l = slices.Clone(l)
+	sort.Strings(l)
+	return l
+}
+
+// variant is one way to run a script.
+type variant struct {
+	batch      int  // rows of a batch, 0: all
+	embed      bool // records are slices of larger ones, with rows in between that are not selected
+	always     bool // Before on every batch
+	twice      bool // every watermark comes twice
+	restoreAt  int  // snapshot and restore before this event; -1 never, -2 before every one
+	partitions int
+	results    int // Env.BatchRows
+}
+
+func (v variant) String() string {
+	return fmt.Sprintf("with batches of %d, embedded %t, Before always %t, watermarks twice %t, restore at %d, %d partitions, result batches of %d",
+		v.batch, v.embed, v.always, v.twice, v.restoreAt, v.partitions, v.results)
+}
+
+func variants(o *Operator, s *Script) []variant {
+	base := variant{batch: 1, restoreAt: -1, partitions: 1, results: 1024}
+	var all []variant
+	for _, batch := range []int{1, 2, 3, 0} {
+		for _, embed := range []bool{false, true} {
+			for _, always := range []bool{true, false} {
+				v := base
+				v.batch, v.embed, v.always = batch, embed, always
+				all = append(all, v)
+			}
+		}
+	}
+	v := base
+	v.twice = true
+	all = append(all, v)
+	v = base
+	v.results = 1
+	all = append(all, v)
+	v.batch = 0
+	all = append(all, v)
+	for _, batch := range []int{1, 0} {
+		for at := -2; at <= len(s.events); at++ {
+			if at == -1 {
+				continue
+			}
+			v := base
+			v.batch, v.restoreAt = batch, at
+			all = append(all, v)
+		}
+	}
+	if o.Keys != nil {
+		for _, batch := range []int{1, 0} {
+			v := base
+			v.batch, v.partitions = batch, 3
+			all = append(all, v)
+			v.restoreAt = -2
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// harness runs one script.
+type harness struct {
+	o    Operator
+	s    *Script
+	rows [][]any // parsed cells of each row event
+	wms  []stream.Time
+}
+
+func (h *harness) parse() error {
+	if h.o.Zone == nil {
+		h.o.Zone = time.UTC
+	}
+	tt := types.TimestampOf(6)
+	if h.o.Time >= 0 {
+		tt = h.o.Inputs[0][h.o.Time].Type
+	}
+	h.rows, h.wms = make([][]any, len(h.s.events)), make([]stream.Time, len(h.s.events))
+	for i, e := range h.s.events {
+		var err error
+		switch {
+		case e.watermark != "":
+			h.wms[i], err = parseTime(e.watermark, tt, h.o.Zone)
+		case e.row != nil:
+			schema := h.o.Inputs[e.input]
+			if len(e.row) != len(schema) {
+				return fmt.Errorf("%s: row %q has %d cells, want %d", h.s.Name, e.text, len(e.row), len(schema))
+			}
+			for c, text := range e.row {
+				var v any
+				if v, err = value(text, e.quoted[c], schema[c].Type, h.o.Zone); err != nil {
+					break
+				}
+				h.rows[i] = append(h.rows[i], v)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %q: %w", h.s.Name, e.text, err)
+		}
+	}
+	return nil
+}
+
+// run gives the lines that come out under a variant.
+func (h *harness) run(t *testing.T, v variant) []string {
+	checked := memory.NewCheckedAllocator(memory.NewGoAllocator())
+	defer checked.AssertSize(t, 0)
+	var out, late []string
+	total := map[string]int64{}
+	errText := ""
+	parts := make([]*part, v.partitions)
+	for i := range parts {
+		parts[i] = &part{h: h, v: v, n: i, mem: Poison{checked}, clock: &virtual{now: time.Date(2024, 5, 1, 10, 0, 0, 0, time.UTC)}, out: &out, late: &late,
+			metrics: map[int]*exec.Metrics{}, wm: stream.MinTime, told: stream.MinTime}
+		defer parts[i].close(t)
+	}
+	for _, p := range parts {
+		err := p.drive()
+		if err != nil && !errors.Is(err, exec.ErrEnough) {
+			errText = err.Error()
+		}
+		for _, m := range p.metrics {
+			m.Each(func(name string, n int64) { total[name] += n })
+		}
+	}
+	out = append(out, late...)
+	var names []string
+	for n, c := range total {
+		if c != 0 {
+			names = append(names, n)
+		}
+	}
+	sort.Strings(names)
+	for _, n := range names {
+		out = append(out, fmt.Sprintf("count %s %d", n, total[n]))
+	}
+	if errText != "" {
+		out = append(out, "error "+errText)
+	}
+	return out
+}
+
+// part is one partition of a run.
+type part struct {
+	h       *harness
+	v       variant
+	n       int
+	mem     memory.Allocator
+	clock   *virtual
+	out     *[]string
+	late    *[]string // of side outputs, which have no order relative to the results
+	metrics map[int]*exec.Metrics
+	budget  *exec.Budget
+
+	ops     []exec.Operator
+	outs    []exec.Output
+	timers  map[int][]time.Time
+	pending []pendingRow
+	wm      stream.Time // of the script
+	told    stream.Time // to the operator
+	enough  bool
+}
+
+type pendingRow struct {
+	event  int
+	before stream.Time
+}
+
+func (p *part) drive() error {
+	ctx := context.Background()
+	if err := p.open(nil); err != nil {
+		return err
+	}
+	for i, e := range p.h.s.events {
+		inPair := i > 0 && e.row != nil && e.kind == stream.UpdateAfter && p.h.s.events[i-1].kind == stream.UpdateBefore
+		if (p.v.restoreAt == i || p.v.restoreAt == -2) && !inPair {
+			if err := p.restore(); err != nil {
+				return err
+			}
+		}
+		switch {
+		case e.watermark != "":
+			p.wm = max(p.wm, p.h.wms[i])
+			if p.v.batch == 1 {
+				if err := p.flush(); err != nil {
+					return err
+				}
+			}
+			if len(p.pending) == 0 {
+				if err := p.tell(); err != nil {
+					return err
+				}
+			}
+		case e.advance > 0:
+			if err := p.flush(); err != nil {
+				return err
+			}
+			if err := p.advance(e.advance); err != nil {
+				return err
+			}
+		default:
+			if !p.mine(i) {
+				continue
+			}
+			if n := len(p.pending); n > 0 {
+				last := p.h.s.events[p.pending[n-1].event]
+				full := p.v.batch > 0 && n >= p.v.batch && !(last.kind == stream.UpdateBefore && e.kind == stream.UpdateAfter)
+				if full || last.input != e.input {
+					if err := p.flush(); err != nil {
+						return err
+					}
+				}
+			}
+			p.pending = append(p.pending, pendingRow{i, p.wm})
+		}
+	}
+	if p.v.restoreAt == len(p.h.s.events) {
+		if err := p.restore(); err != nil {
+			return err
+		}
+	}
+	if err := p.flush(); err != nil {
+		return err
+	}
+	if err := p.tell(); err != nil {
+		return err
+	}
+	for i := range p.h.o.Inputs {
+		if err := p.ops[0].EndInput(ctx, i, p.outs[0]); err != nil {
+			return err
+		}
+	}
+	if err := p.ops[0].ProcessWatermark(ctx, stream.MaxTime, p.outs[0]); err != nil {
+		return err
+	}
+	for i := range p.ops {
+		if i > 0 {
+			if err := p.ops[i].EndInput(ctx, 0, p.outs[i]); err != nil {
+				return err
+			}
+		}
+		if err := p.ops[i].Finish(ctx, p.outs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mine reports whether a row belongs to the partition.
+func (p *part) mine(i int) bool {
+	if p.v.partitions == 1 {
+		return true
+	}
+	hash := fnv.New32()
+	for _, k := range p.h.o.Keys {
+		fmt.Fprintf(hash, "%v|", p.h.rows[i][k])
+	}
+	return int(hash.Sum32()%uint32(p.v.partitions)) == p.n
+}
+
+func (p *part) open(from []*table) error {
+	p.ops = p.h.o.New()
+	p.outs = make([]exec.Output, len(p.ops))
+	p.budget = exec.NewBudget(0)
+	var out exec.Output = &collector{p}
+	for i := len(p.ops) - 1; i >= 0; i-- {
+		var schema *arrow.Schema
+		if i == len(p.ops)-1 {
+			schema = p.h.o.Output.Arrow()
+		}
+		p.ops[i] = Check(p.ops[i], fmt.Sprintf("operator %d", i), schema)
+		p.outs[i] = out
+		out = &next{p: p, i: i}
+	}
+	restored := p.timers
+	p.timers = map[int][]time.Time{}
+	for i, op := range p.ops {
+		if p.metrics[i] == nil {
+			p.metrics[i] = &exec.Metrics{}
+		}
+		env := &exec.Env{ID: fmt.Sprint(i), Name: fmt.Sprintf("operator %d", i), Partition: p.n, Partitions: p.v.partitions, Allocator: p.mem, Clock: p.clock,
+			Zone: p.h.o.Zone, BatchRows: p.v.results, Bytes: exec.NewAccount(fmt.Sprint(i), p.budget), Metrics: p.metrics[i],
+			Timer: func(at time.Time) { p.timers[i] = append(p.timers[i], at) }}
+		var r exec.StateReader
+		if from != nil {
+			r = reader{from[i]}
+			p.timers[i] = append(p.timers[i], restored[i]...)
+		}
+		if err := op.Open(context.Background(), env, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *part) restore() error {
+	if err := p.flush(); err != nil {
+		return err
+	}
+	if err := p.tell(); err != nil {
+		return err
+	}
+	tables := make([]*table, len(p.ops))
+	for i, op := range p.ops {
+		tables[i] = &table{recs: map[string][]arrow.RecordBatch{}}
+		defer tables[i].release()
+		if err := op.Snapshot(context.Background(), tables[i]); err != nil {
+			return err
+		}
+		if err := op.Close(); err != nil {
+			return err
+		}
+	}
+	if used := p.budget.Used(); used != 0 {
+		return fmt.Errorf("%d bytes are still accounted after Close", used)
+	}
+	return p.open(tables)
+}
+
+func (p *part) close(t *testing.T) {
+	for _, op := range p.ops {
+		if err := op.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if used := p.budget.Used(); used != 0 {
+		t.Errorf("%s: %d bytes are still accounted after Close", p.v, used)
+	}
+}
+
+// tell hands on the script's watermark.
+func (p *part) tell() error {
+	if p.wm == stream.MinTime || p.wm == p.told && !p.v.twice {
+		return nil
+	}
+	p.told = p.wm
+	for range 1 + map[bool]int{true: 1}[p.v.twice] {
+		if err := p.ops[0].ProcessWatermark(context.Background(), p.wm, p.outs[0]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flush hands on the rows that wait, as one batch, and the watermark behind them.
+func (p *part) flush() error {
+	if len(p.pending) == 0 {
+		return nil
+	}
+	rows := p.pending
+	p.pending = nil
+	b, err := p.batch(rows)
+	if err != nil {
+		return err
+	}
+	if err := p.ops[0].ProcessBatch(context.Background(), p.h.s.events[rows[0].event].input, b, p.outs[0]); err != nil {
+		return err
+	}
+	return p.tell()
+}
+
+func (p *part) batch(rows []pendingRow) (stream.Batch, error) {
+	schema := p.h.o.Inputs[p.h.s.events[rows[0].event].input]
+	rb := array.NewRecordBuilder(p.mem, schema.Arrow())
+	defer rb.Release()
+	var b stream.Batch
+	plain, late := true, false
+	add := func(r pendingRow, selected bool) error {
+		e := p.h.s.events[r.event]
+		for c, v := range p.h.rows[r.event] {
+			if err := types.Append(rb.Field(c), v, schema[c].Type); err != nil {
+				return err
+			}
+		}
+		if p.v.embed && selected {
+			b.Selection = append(b.Selection, int32(len(b.Kinds)))
+		}
+		b.Kinds, b.Before = append(b.Kinds, e.kind), append(b.Before, r.before)
+		b.Seq = append(b.Seq, int64(r.event))
+		plain = plain && e.kind == stream.Insert
+		if t := p.h.o.Time; t >= 0 && p.h.rows[r.event][t] != nil {
+			late = late || stream.Time(p.h.rows[r.event][t].(types.TimestampVal)) <= p.wm
+		} else {
+			late = late || t < 0
+		}
+		return nil
+	}
+	for i, r := range rows {
+		if p.v.embed && (i == 0 || p.h.s.events[r.event].kind != stream.UpdateAfter) {
+			if err := add(r, false); err != nil { // a row that is not selected
+				return b, err
+			}
+		}
+		if err := add(r, true); err != nil {
+			return b, err
+		}
+	}
+	if plain {
+		b.Kinds = nil
+	}
+	if !p.v.always && !late && !p.h.o.Exact {
+		b.Before = nil
+	}
+	b.Record = rb.NewRecordBatch()
+	if p.v.embed { // cut off the first row, which is not selected
+		n := int(b.Record.NumRows())
+		s := b
+		s.Selection = nil
+		cut := s.Slice(1, n)
+		b.Record.Release()
+		for _, r := range b.Selection {
+			cut.Selection = append(cut.Selection, r-1)
+		}
+		b = cut
+	}
+	return b, nil
+}
+
+// advance moves the clock from due time to due time.
+func (p *part) advance(d time.Duration) error {
+	end := p.clock.now.Add(d)
+	for {
+		op, at := -1, time.Time{}
+		for i := range p.ops {
+			for _, t := range p.timers[i] {
+				if !t.After(end) && (op < 0 || t.Before(at)) {
+					op, at = i, t
+				}
+			}
+		}
+		if op < 0 {
+			break
+		}
+		p.timers[op] = slices.DeleteFunc(p.timers[op], func(t time.Time) bool { return t.Equal(at) })
+		if at.After(p.clock.now) {
+			p.clock.now = at
+		}
+		if err := p.ops[op].ProcessTimer(context.Background(), at, p.outs[op]); err != nil {
+			return err
+		}
+	}
+	p.clock.now = end
+	return nil
+}
+
+type virtual struct{ now time.Time }
+
+func (v *virtual) Now() time.Time { return v.now }
+
+// next hands what operator i-1 emits to operator i.
+type next struct {
+	p *part
+	i int
+}
+
+func (n *next) Emit(b stream.Batch) error {
+	return n.p.ops[n.i].ProcessBatch(context.Background(), 0, b, n.p.outs[n.i])
+}
+func (n *next) Watermark(t stream.Time) error {
+	return n.p.ops[n.i].ProcessWatermark(context.Background(), t, n.p.outs[n.i])
+}
+func (n *next) Side(name string) exec.Output { return &side{n.p, name} }
+
+// collector prints what comes out.
+type collector struct{ p *part }
+
+func (c *collector) Emit(b stream.Batch) error {
+	defer b.Release()
+	o := &c.p.h.o
+	for i := range b.Len() {
+		r := b.Row(i)
+		var line strings.Builder
+		line.WriteString(b.Kind(r).String() + " ")
+		writeRow(&line, b.Record, r, o.Output, o.Zone)
+		if o.Exact {
+			if b.Before == nil {
+				return errors.New("a result without Before")
+			}
+			if w := b.Before[r]; w == stream.MinTime {
+				line.WriteString(" before -")
+			} else {
+				line.WriteString(" before " + string(types.AppendTimestamp(nil, int64(w), 3)))
+			}
+		}
+		*c.p.out = append(*c.p.out, line.String())
+	}
+	return nil
+}
+
+func writeRow(line *strings.Builder, rec arrow.RecordBatch, r int, schema types.Schema, zone *time.Location) {
+	for c, col := range schema {
+		if c > 0 {
+			line.WriteString(",")
+		}
+		if rec.Column(c).IsNull(r) {
+			line.WriteString("NULL")
+			continue
+		}
+		text := string(types.AppendDisplay(nil, rec.Column(c), r, col.Type, zone))
+		if text == "" || text == "NULL" || strings.ContainsAny(text, `,"`) {
+			text = `"` + strings.ReplaceAll(text, `"`, `""`) + `"`
+		}
+		line.WriteString(text)
+	}
+}
+
+func (c *collector) Watermark(stream.Time) error  { return nil }
+func (c *collector) Side(name string) exec.Output { return &side{c.p, name} }
+
+// side prints rows of a side output by the columns of the input.
+type side struct {
+	p    *part
+	name string
+}
+
+func (s *side) Emit(b stream.Batch) error {
+	defer b.Release()
+	for i := range b.Len() {
+		var line strings.Builder
+		line.WriteString(s.name + " ")
+		writeRow(&line, b.Record, b.Row(i), s.p.h.o.Inputs[0], s.p.h.o.Zone)
+		*s.p.late = append(*s.p.late, line.String())
+	}
+	return nil
+}
+func (s *side) Watermark(stream.Time) error { return nil }
+func (s *side) Side(string) exec.Output     { return nil }
+
+// table keeps a snapshot.
+type table struct {
+	recs map[string][]arrow.RecordBatch
+}
+
+func (t *table) Table(name string, _ int, rec arrow.RecordBatch) error {
+	rec.Retain()
+	t.recs[name] = append(t.recs[name], rec)
+	return nil
+}
+
+// reader gives a snapshot back.
+type reader struct{ t *table }
+
+func (r reader) Table(name string) []arrow.RecordBatch { return r.t.recs[name] }
+
+func (t *table) release() {
+	for _, rs := range t.recs {
+		for _, r := range rs {
+			r.Release()
+		}
+	}
+}
