@@ -62,7 +62,7 @@ func init() {
 			return nil, errNull
 		})(c)
 	}
-	define("ITEM", item)
+	define("[]", item)
 
 	define("ARRAY_APPEND", arrayFunc(func(a []any, rest []any) (any, error) { return append(slices.Clone(a), rest[0]), nil }))
 	define("ARRAY_PREPEND", arrayFunc(func(a []any, rest []any) (any, error) { return append([]any{rest[0]}, a...), nil }))

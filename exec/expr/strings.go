@@ -58,8 +58,7 @@ func init() {
 		cut := map[string]func(s, set string) string{"BOTH": strings.Trim, "LEADING": strings.TrimLeft, "TRAILING": strings.TrimRight}[mode]
 		return arity(map[int]builder{
 			1: strict1(func(_ *env, s string) (string, error) { return cut(s, " "), nil }),
-			// TRIM(chars FROM s): the characters come first.
-			2: strict2(func(_ *env, set, s string) (string, error) { return cut(s, set), nil }),
+			2: strict2(func(_ *env, s, set string) (string, error) { return cut(s, set), nil }),
 		})(c)
 	})
 	for name, cut := range map[string]func(s, set string) string{"LTRIM": strings.TrimLeft, "RTRIM": strings.TrimRight, "BTRIM": strings.Trim} {

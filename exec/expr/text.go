@@ -74,6 +74,8 @@ func init() {
 			return "", errNull
 		}),
 	}))
+	define("JSON_QUOTE", strict1(func(_ *env, s string) (string, error) { return jsonQuote(s), nil }))
+	define("JSON_UNQUOTE", strict1(func(_ *env, s string) (string, error) { return jsonUnquote(s), nil }))
 	define("PRINTF", func(c *call) (Evaluator, error) {
 		return withNulls(func(e *env, a []any) (string, error) {
 			if a[0] == nil {
@@ -476,3 +478,74 @@ func javaText(v any, t types.Type) string {
 }
 
 var isoPattern = func() *timePattern { p, _ := compileTimePattern("yyyy-MM-dd'T'HH:mm:ss", formatPattern); return p }()
+
+// jsonQuote makes a JSON string of s; everything that is not ASCII is escaped.
+func jsonQuote(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, u := range utf16.Encode([]rune(s)) {
+		switch u {
+		case '"', '\\', '/':
+			b.WriteByte('\\')
+			b.WriteByte(byte(u))
+		case '\b':
+			b.WriteString(`\b`)
+		case '\f':
+			b.WriteString(`\f`)
+		case '\n':
+			b.WriteString(`\n`)
+		case '\r':
+			b.WriteString(`\r`)
+		case '\t':
+			b.WriteString(`\t`)
+		default:
+			if u < ' ' || u > '~' {
+				fmt.Fprintf(&b, `\u%04x`, u)
+			} else {
+				b.WriteByte(byte(u))
+			}
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// jsonUnquote reads a JSON string; a text that is none comes back as it is.
+func jsonUnquote(s string) string {
+	if len(s) < 2 || s[0] != '"' || s[len(s)-1] != '"' {
+		return s
+	}
+	var out []uint16
+	var b strings.Builder
+	flush := func() {
+		b.WriteString(string(utf16.Decode(out)))
+		out = out[:0]
+	}
+	for i := 1; i < len(s)-1; i++ {
+		if s[i] != '\\' {
+			flush()
+			b.WriteByte(s[i])
+			continue
+		}
+		if i++; i == len(s)-1 {
+			return s
+		}
+		at := strings.IndexByte(`"\/bfnrt`, s[i])
+		switch {
+		case at >= 0:
+			flush()
+			b.WriteByte("\"\\/\b\f\n\r\t"[at])
+		case s[i] == 'u' && i+4 < len(s)-1:
+			v, err := strconv.ParseUint(s[i+1:i+5], 16, 16)
+			if err != nil {
+				return s
+			}
+			out = append(out, uint16(v))
+			i += 4
+		default:
+			return s
+		}
+	}
+	flush()
+	return b.String()
+}

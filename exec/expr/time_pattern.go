@@ -288,7 +288,7 @@ func appendInt(dst []byte, v, n int) []byte {
 func (p *timePattern) parseMicros(s string) (us int64, ok bool) {
 	year, month, day, doy := 1970, 1, 1, 0
 	hour, minute, second := 0, 0, 0
-	nano, pm, hour12 := int64(0), -1, -1
+	nano, pm, hour12, weekday := int64(0), -1, -1, -1
 	negative := false
 	i := 0
 	for k, part := range p.parts {
@@ -322,10 +322,11 @@ func (p *timePattern) parseMicros(s string) (us int64, ok bool) {
 			i += 2
 			continue
 		case 'E':
-			n, _ := matchName(s[i:], dayNames[:], part.count, p.simple)
+			n, w := matchName(s[i:], dayNames[:], part.count, p.simple)
 			if n == 0 {
 				return 0, false
 			}
+			weekday = w
 			i += n
 			continue
 		case 'M', 'L':
@@ -351,11 +352,17 @@ func (p *timePattern) parseMicros(s string) (us int64, ok bool) {
 			case 'y', 'u':
 				if part.count == 2 {
 					least, most = 2, 2
-				} else {
-					least = part.count
+					break
 				}
-				if adjacent && part.count != 2 {
+				least = part.count
+				switch {
+				case adjacent:
 					most = max(part.count, 4)
+				case part.count >= 4 && strings.HasPrefix(s[i:], "+"): // only with a sign there may be more digits than letters
+					i++
+					least = part.count + 1
+				case part.count >= 4:
+					most = part.count
 				}
 			case 'S':
 				least, most = part.count, part.count
@@ -439,9 +446,10 @@ func (p *timePattern) parseMicros(s string) (us int64, ok bool) {
 		return 0, false
 	}
 	if hour12 >= 0 {
-		hour = hour12
-		if pm == 1 {
-			hour += 12
+		switch {
+		case pm < 0 && !p.simple: // nothing says which half of the day: not taken, as in Flink
+		default:
+			hour = hour12 + 12*max(pm, 0)
 		}
 	} else if pm >= 0 && p.simple && hour < 12 {
 		hour = hour%12 + 12*pm*int(bit(hour == 0))
@@ -467,6 +475,9 @@ func (p *timePattern) parseMicros(s string) (us int64, ok bool) {
 	days := types.DaysFromCivil(int(y), m, 1) + int64(day-1)
 	if doy > 0 {
 		days = types.DaysFromCivil(year, 1, 1) + int64(doy-1)
+	}
+	if weekday >= 0 && !p.simple && weekday != types.ISODayOfWeek(days)-1 {
+		return 0, false
 	}
 	secs := int64(hour)*3600 + int64(minute)*60 + int64(second)
 	if secs > 1<<40 || secs < -1<<40 || days > 1<<27 || days < -1<<27 {
