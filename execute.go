@@ -20,7 +20,7 @@ type ExecOptions struct {
 	RequireBounded bool
 	// OnBatch takes the rows of a SELECT instead of a Query: it is called on the job's goroutine, one call at a time, and borrows the batch. The result
 	// then has a Job.
-	OnBatch func(Batch) error
+	OnBatch func(columns Schema, b Batch) error
 	// Restore continues the query of a snapshot.
 	Restore *Snapshot
 	// Background makes an INSERT run on beside the caller also when its input is bounded.

@@ -64,9 +64,6 @@ func (j *Job) start(ctx context.Context, plan *physical.Plan, o ExecOptions, q *
 		BatchRows: atoi(config["weir.batch-size"]), Threads: threads(config), Budget: j.budget, Config: config,
 		Stdin: j.db.opts.Stdin, Stdout: j.db.opts.Stdout, Stderr: j.db.opts.Stderr,
 	}
-	if strings.EqualFold(config["weir.check-contracts"], "true") {
-		to.Wrap = build.Checker(plan)
-	}
 	if o.Restore != nil {
 		to.Restore = o.Restore.snap
 	}

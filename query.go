@@ -198,7 +198,7 @@ func (q *Query) Close() error {
 // deliver is the sink of a SELECT: it hands batches to the reader, or to a callback.
 type deliver struct {
 	q    *Query
-	take func(Batch) error
+	take func(Schema, Batch) error
 }
 
 var _ connectors.Sink = (*deliver)(nil)
@@ -208,7 +208,7 @@ func (d *deliver) Open(context.Context, *connectors.Env, [][]byte) error { retur
 func (d *deliver) Write(ctx context.Context, b stream.Batch) error {
 	if d.take != nil {
 		defer b.Release()
-		return d.take(b)
+		return d.take(d.q.columns, b)
 	}
 	select {
 	case d.q.rows <- b:

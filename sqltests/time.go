@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/weir-sql/weir"
 	"github.com/weir-sql/weir/connectors/test"
@@ -14,6 +15,7 @@ import (
 type stream struct {
 	name   string
 	sql    string
+	zone   *time.Location // the session's when the stream was started
 	job    *weir.Job
 	log    []string // changelog lines
 	looked int      // lines that changelog has shown
@@ -125,7 +127,7 @@ func (r *run) startStream(ctx context.Context, name, sql string) error {
 	if old := r.streams[name]; old != nil && !old.stopped {
 		return fmt.Errorf("a stream called %q runs already", name)
 	}
-	s := &stream{name: name, sql: sql}
+	s := &stream{name: name, sql: sql, zone: r.db.Zone()}
 	if err := r.launch(ctx, s, nil); err != nil {
 		return err
 	}
@@ -151,8 +153,8 @@ func (r *run) launch(ctx context.Context, s *stream, from *weir.Snapshot) error 
 }
 
 // take is called by the job's sink, on the job's goroutine; the runner looks only when the job has settled.
-func (s *stream) take(b weir.Batch) error {
-	s.log = append(s.log, weir.ChangelogCSV(b, s.job.Columns())...)
+func (s *stream) take(columns weir.Schema, b weir.Batch) error {
+	s.log = append(s.log, weir.ChangelogCSV(b, columns, s.zone)...)
 	return nil
 }
 
