@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/weir-sql/weir/exec/build"
 	"github.com/weir-sql/weir/parser"
@@ -101,7 +103,8 @@ func (db *DB) executeText(ctx context.Context, sql string, o ExecOptions) (*Resu
 }
 
 // ExecuteWith runs one statement. Positions in an error (*Error) are those of sql.
-func (db *DB) ExecuteWith(ctx context.Context, sql string, o ExecOptions) (*Result, error) {
+func (db *DB) ExecuteWith(ctx context.Context, sql string, o ExecOptions) (res *Result, err error) {
+	defer internal(&err)
 	if err := db.alive(); err != nil {
 		return nil, err
 	}
@@ -118,7 +121,7 @@ func (db *DB) ExecuteWith(ctx context.Context, sql string, o ExecOptions) (*Resu
 		return nil, asError(err)
 	}
 	db.forget(plan.Dropped)
-	res := &Result{}
+	res = &Result{}
 	for _, w := range plan.Warnings {
 		res.Warnings = append(res.Warnings, warningText(w))
 		res.Notes = append(res.Notes, warningNote(w))
@@ -250,7 +253,7 @@ func (db *DB) stopJob(ctx context.Context, s *ast.StopJob) error {
 
 // rowsResult makes a result of rows that are there already.
 func rowsResult(r *planner.Rows) *Query {
-	q := &Query{columns: r.Columns, bounded: true, quit: make(chan struct{})}
+	q := &Query{columns: r.Columns, zone: time.UTC, bounded: true, quit: make(chan struct{})}
 	b, err := build.Rows(r.Columns, r.Values)
 	if err != nil || b.Len() == 0 {
 		q.err = err
@@ -321,12 +324,12 @@ type Note struct {
 }
 
 // Check parses, binds and plans a statement without running it; statements of the catalog and SET are carried out, so that what follows can use them.
-func (db *DB) Check(ctx context.Context, sql string) ([]Note, error) {
+func (db *DB) Check(ctx context.Context, sql string) (notes []Note, err error) {
+	defer internal(&err)
 	stmt, err := parser.ParseStatement(sql)
 	if err != nil {
 		return nil, asError(err)
 	}
-	var notes []Note
 	for _, x := range stmt.Base().Extensions {
 		notes = append(notes, extensionNote(x))
 	}
@@ -351,7 +354,8 @@ func extensionNote(x ast.Extension) Note {
 }
 
 // Explain returns the plan of a query or INSERT as text or JSON; statements of the catalog and SET are carried out and give "".
-func (db *DB) Explain(ctx context.Context, sql string, asJSON bool) (string, error) {
+func (db *DB) Explain(ctx context.Context, sql string, asJSON bool) (plan string, err error) {
+	defer internal(&err)
 	stmt, err := parser.ParseStatement(sql)
 	if err != nil {
 		return "", asError(err)
@@ -386,4 +390,11 @@ func portableHint(x ast.Extension) string {
 		return ""
 	}
 	return "write " + x.Portable
+}
+
+// internal turns a panic, which is a bug of ours, into an error: one statement fails, not the process.
+func internal(err *error) {
+	if p := recover(); p != nil {
+		*err = &Error{Code: "WEIR-1999", Msg: fmt.Sprintf("internal error: %v", p), Hint: "this is a bug in Weir: please report it with the statement", cause: fmt.Errorf("%v\n%s", p, debug.Stack())}
+	}
 }

@@ -59,6 +59,9 @@ type Query struct {
 // Columns returns the columns of the result.
 func (q *Query) Columns() types.Schema { return q.columns }
 
+// Zone is the session time zone that the query was started in: TIMESTAMP_LTZ is printed in it.
+func (q *Query) Zone() *time.Location { return q.zone }
+
 // Updating reports whether the result is a changelog: rows may be updated and deleted.
 func (q *Query) Updating() bool { return q.updating }
 

@@ -146,7 +146,9 @@ func (r *Runner) RunStatement(ctx context.Context, st weir.Statement) (err error
 // Print prints a result and returns its number of rows.
 func (r *Runner) Print(q *weir.Query) (rows int64, err error) {
 	defer q.Close()
-	w, err := newWriter(r.Out, r.Writer)
+	options := r.Writer
+	options.Zone = q.Zone()
+	w, err := newWriter(r.Out, options)
 	if err != nil {
 		return 0, err
 	}
