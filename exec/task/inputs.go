@@ -362,6 +362,7 @@ func (t *inputTask) mark(ctx context.Context, id int64) error {
 		return nil
 	}
 	delete(t.marks, id)
+	t.timers.wake() // whoever waits for the marker may move the clock then
 	b := stream.Barrier{ID: id}
 	if err := t.chain.barrier(ctx, b, nil); err != nil {
 		return err

@@ -136,7 +136,7 @@ func (s *source) nextOrdered(ctx context.Context, limit int) (*item, nextStatus,
 	if it.rows == 0 {
 		return nil, status, nil
 	}
-	it.wm = s.w
+	it.wm = s.outgoing()
 	return it, nextItem, nil
 }
 
@@ -259,12 +259,20 @@ func (s *source) nextArrival(ctx context.Context, limit int) (*item, nextStatus,
 		status = nextEnd
 	}
 	s.w = max(s.w, s.unended(s.comb.Combined()))
-	it.wm = s.w
+	it.wm = s.outgoing()
 	it.idle = s.comb.AllIdle() && !s.comb.AllFinished()
 	if it.rows == 0 && it.wm <= s.sent && it.idle == s.sentIdle {
 		return nil, status, nil
 	}
 	return it, nextItem, nil
+}
+
+// outgoing is the watermark that may be sent on now: the combined one, or the last periodic one.
+func (s *source) outgoing() stream.Time {
+	if s.spec.Interval > 0 {
+		return s.emitted
+	}
+	return s.w
 }
 
 // unended keeps the watermark behind the last row where it is: MaxTime comes with the end of the source.

@@ -346,9 +346,6 @@ func (s *source) step(ctx context.Context) (nextStatus, error) {
 	if err != nil || status != nextItem {
 		return status, err
 	}
-	if s.spec.Interval > 0 {
-		it.wm = s.emitted
-	}
 	s.sent, s.sentIdle = max(s.sent, it.wm), it.idle
 	s.push(ctx, it)
 	return nextItem, nil
@@ -443,6 +440,9 @@ func (s *source) deliver(ctx context.Context, it *item) error {
 		}
 	}
 	if it.wm != stream.MinTime {
+		if it.wm != stream.MaxTime {
+			s.metrics.Counter(exec.WatermarkUs).Store(int64(it.wm))
+		}
 		if err := s.to.watermark(ctx, it.wm); err != nil {
 			return err
 		}
@@ -559,6 +559,9 @@ func (s *source) cut(r *barrierRequest) {
 
 // mark sends the markers on their way: there is nothing to read now.
 func (s *source) mark() {
+	// Whoever waits for the marker may move the clock then: it must know what the task waits for.
+	s.arm()
+	s.timers.wake()
 	for _, r := range s.markers {
 		it := &item{wm: stream.MinTime, barrier: r}
 		it.ready.Store(true)
@@ -585,11 +588,50 @@ func (s *source) position() *SourceSnapshot {
 	return out
 }
 
+// arm asks the clock for the next instant at which the source has something to do by itself: an idle timeout, a periodic watermark.
+func (s *source) arm() <-chan time.Time {
+	var at time.Time
+	sooner := func(t time.Time) {
+		if at.IsZero() || t.Before(at) {
+			at = t
+		}
+	}
+	if s.spec.IdleTimeout > 0 && !s.ordered {
+		for _, sp := range s.splits {
+			if !sp.finished && !sp.spec.Bounded && s.comb.State(sp.input) == Active {
+				sooner(sp.lastRow.Add(s.spec.IdleTimeout))
+			}
+		}
+	}
+	if s.spec.Interval > 0 && s.w > s.emitted {
+		sooner(s.nextTick)
+	}
+	if s.ended || s.stopping {
+		at = time.Time{}
+	}
+	if at.IsZero() || !at.Equal(s.alarmAt) || len(s.alarm) > 0 {
+		s.disarm()
+	}
+	if !at.IsZero() && s.alarm == nil {
+		clock := s.job.o.Clock
+		s.alarmAt = at
+		s.alarm, s.disarmer = clock.After(at.Sub(clock.Now()))
+	}
+	return s.alarm
+}
+
+func (s *source) disarm() {
+	if s.disarmer != nil {
+		s.disarmer()
+	}
+	s.alarm, s.disarmer, s.alarmAt = nil, nil, time.Time{}
+}
+
 // waitFor waits for whatever may let the task go on.
 func (s *source) waitFor(ctx context.Context, status nextStatus) error {
 	wait := []<-chan struct{}{s.wake}
 	changed := -1
-	var until time.Duration = -1
+	var clock <-chan time.Time
 	if !s.ended && !s.stopping && status == nextWaiting {
 		if c := s.src.Changed(); c != nil && !s.ordered {
 			changed = len(wait)
@@ -602,30 +644,12 @@ func (s *source) waitFor(ctx context.Context, status nextStatus) error {
 				}
 			}
 		}
-		now := s.job.o.Clock.Now()
-		sooner := func(d time.Duration) {
-			if d = max(d, 0); until < 0 || d < until {
-				until = d
-			}
-		}
-		if s.spec.IdleTimeout > 0 && !s.ordered {
-			for _, sp := range s.splits {
-				if !sp.finished && !sp.spec.Bounded && s.comb.State(sp.input) == Active {
-					sooner(sp.lastRow.Add(s.spec.IdleTimeout).Sub(now))
-				}
-			}
-		}
-		if s.spec.Interval > 0 && s.w > s.emitted {
-			sooner(s.nextTick.Sub(now))
-		}
-	}
-	var clock <-chan time.Time
-	if until >= 0 {
-		c, cancel := s.job.o.Clock.After(until)
-		defer cancel()
-		clock = c
+		clock = s.arm()
 	}
 	i, err := s.await(ctx, wait, clock)
+	if clock != nil && !s.job.o.Clock.Now().Before(s.alarmAt) {
+		s.disarm()
+	}
 	if changed >= 0 && i == changed {
 		s.relist = true
 	}
@@ -645,6 +669,7 @@ func (s *source) closeSplits() {
 
 // close gives everything back, whatever happened before.
 func (s *source) close() error {
+	s.disarm()
 	s.pool.stop()
 	for _, it := range s.items {
 		it.release()
