@@ -407,10 +407,9 @@ func (p *parser) extract(src int) {
 	x := &ast.Extract{}
 	t := p.tok()
 	if !timeUnits[t.up] {
-		for u := range timeUnits {
-			if !strings.HasPrefix(u, "SQL_") {
-				p.want(u)
-			}
+		for _, u := range []string{"YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND",
+			"NANOSECOND", "EPOCH", "DOW", "ISODOW", "DOY", "ISOYEAR", "DECADE", "CENTURY", "MILLENNIUM"} {
+			p.want(u)
 		}
 		p.unexpected("a time unit")
 	}

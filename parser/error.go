@@ -164,9 +164,12 @@ func runeWidth(r rune) int {
 // nearest gives the candidate most like word, or "" when none is near.
 func nearest(word string, candidates []string) string {
 	word = strings.ToUpper(word)
-	best, bestDist := "", len(word)/3+2
-	if len(word) <= 2 {
-		bestDist = 2
+	best, bestDist := "", 2 // what is found must be nearer
+	switch {
+	case len(word) > 8:
+		bestDist = 4
+	case len(word) > 4:
+		bestDist = 3
 	}
 	for _, c := range candidates {
 		up := strings.ToUpper(c)

@@ -28,10 +28,9 @@ func (p *parser) note(pos ast.Pos, end int, hidden bool, kind ast.ExtensionKind,
 func (p *parser) extensions() []ast.Extension {
 	first := p.toks[p.start].pos
 	// Two statements on one line: Flink's client splits at the end of a line only.
-	if p.start > 0 {
-		if prev := p.toks[p.start-1]; prev.pos.Line == first.Line && prev.kind == tokOp && prev.text == ";" {
-			p.note(first, p.toks[p.start].end, false, ast.ExtSeveralOnLine, "\n"+p.toks[p.start].text)
-		}
+	before := strings.TrimRight(p.text[:first.Offset], " \t")
+	if strings.HasSuffix(before, ";") {
+		p.note(first, p.toks[p.start].end, false, ast.ExtSeveralOnLine, "\n"+p.text[first.Offset:p.toks[p.start].end])
 	}
 	slices.SortStableFunc(p.ext, func(a, b ast.Extension) int { return a.Start.Offset - b.Start.Offset })
 	return slices.CompactFunc(p.ext, func(a, b ast.Extension) bool { return a.Start == b.Start && a.Kind == b.Kind })

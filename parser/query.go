@@ -80,6 +80,7 @@ func (p *parser) query() {
 	defer p.enter()()
 	if p.kw("WITH") {
 		p.with()
+		p.refuseSecondWith()
 	}
 	p.queryTerm()
 	for n := 0; setOperators[p.tok().up]; n++ {
@@ -94,6 +95,17 @@ func (p *parser) query() {
 	p.want("EXCEPT")
 	if p.queryTail() && setOperators[p.tok().up] {
 		p.failAt(p.tok(), CodeSyntax, "put the query with ORDER BY or LIMIT in parentheses", "ORDER BY and LIMIT cannot stand before %s", p.tok().up)
+	}
+}
+
+// refuseSecondWith refuses WITH .. (WITH .. query): TiDB would drop one of the two.
+func (p *parser) refuseSecondWith() {
+	for j := p.i; p.toks[j].kind == tokOp && p.toks[j].text == "("; j++ {
+		if m := p.match[j]; m >= 0 && p.toks[j+1].up == "WITH" {
+			if n := &p.toks[m+1]; !setOperators[n.up] && n.up != "ORDER" && n.up != "LIMIT" && n.up != "OFFSET" && n.up != "FETCH" {
+				p.notSupported(&p.toks[j+1], "a WITH directly inside another", "put all queries into the first one")
+			}
+		}
 	}
 }
 
