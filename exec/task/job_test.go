@@ -36,9 +36,12 @@ func TestOrderOfCalls(t *testing.T) {
 	say := func(format string, a ...any) { calls = append(calls, fmt.Sprintf(format, a...)) }
 	f := &fakeOp{
 		batch: func(_ int, b stream.Batch, out exec.Output) error { say("batch %d", b.Len()); return out.Emit(b) },
-		wm:    func(wm stream.Time, out exec.Output) error { say("watermark %s", timeText(wm)); return out.Watermark(wm) },
-		end:   func(in int, _ exec.Output) error { say("end %d", in); return nil },
-		fin:   func(exec.Output) error { say("finish"); return nil },
+		wm: func(wm stream.Time, out exec.Output) error {
+			say("watermark %s", timeText(wm))
+			return out.Watermark(wm)
+		},
+		end: func(in int, _ exec.Output) error { say("end %d", in); return nil },
+		fin: func(exec.Output) error { say("finish"); return nil },
 	}
 	var log []string
 	src := &fakeSource{blockRows: 2, splits: []*fakeSplit{{id: "a", rows: rowsOf(1, 4)}}}

@@ -47,6 +47,9 @@ type source struct {
 	w         stream.Time // combined watermark behind the rows taken
 	emitted   stream.Time // what rows are judged by under on-periodic
 	nextTick  time.Time
+	alarm     <-chan time.Time
+	alarmAt   time.Time
+	disarmer  func()
 	rows      int64 // taken so far
 	startRows int64
 	relist    bool // Changed has signalled
