@@ -98,6 +98,9 @@ func (j *Job) start(ctx context.Context, plan *physical.Plan, o ExecOptions, q *
 	return nil
 }
 
+// ErrEnded says that a job ended before what was asked of it could be done.
+var ErrEnded = task.ErrEnded
+
 // ID identifies the job in its session.
 func (j *Job) ID() string { return j.id }
 

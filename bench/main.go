@@ -181,7 +181,7 @@ func same(a, b string) bool {
 func against(out *strings.Builder) error {
 	scaling := map[string]map[int]float64{}
 	for _, format := range strings.Split(*formats, ",") {
-		file := path(data("usual"), "bid."+format)
+		file := path(data("usual"), "bids."+format)
 		fmt.Fprintf(out, "| %s | threads | Weir Mrows/s | DuckDB Mrows/s | CPU ratio | wall ratio | peak MiB Weir / DuckDB |\n|---|---|---|---|---|---|---|\n", format)
 		for _, q := range queries {
 			if !strings.Contains(q.name, *only) {
@@ -252,7 +252,7 @@ func disorder(out *strings.Builder) error {
 	fs := make([][]figures, len(cases))
 	for range *runs {
 		for i, c := range cases {
-			f, err := runWeir(weirScript(tumble, "json", path(data(c.data), "bid.json"), c.watermark, 1))
+			f, err := runWeir(weirScript(tumble, "json", path(data(c.data), "bids.json"), c.watermark, 1))
 			if err != nil {
 				return err
 			}

@@ -180,7 +180,11 @@ func (r *run) after(ctx context.Context) error {
 		if s.stopped || s.job.State() != weir.JobRunning {
 			continue
 		}
-		if err := r.checkpoint(ctx, s); err != nil {
+		err := r.checkpoint(ctx, s)
+		if errors.Is(err, weir.ErrEnded) {
+			continue
+		}
+		if err != nil {
 			return fmt.Errorf("checkpoint of stream %s: %w", s.name, err)
 		}
 		if err := r.restart(ctx, s, ""); err != nil {
