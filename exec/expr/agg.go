@@ -125,23 +125,25 @@ func AggOrderDependent(s AggSpec) bool {
 	return false
 }
 
-// AggResult returns the results of the groups (nil: all) as a column.
-func AggResult(mem memory.Allocator, a Accumulator, result types.Type, groups []int32) (arrow.Array, error) {
+// AggResult returns the results of the groups (nil: all) as a column; n is their number.
+func AggResult(mem memory.Allocator, a Accumulator, result types.Type, groups []int32, n int) (arrow.Array, error) {
 	b := types.NewBuilder(mem, result)
 	defer b.Release()
+	b.Reserve(n)
 	if err := a.AppendResult(b, groups); err != nil {
 		return nil, err
 	}
 	return b.NewArray(), nil
 }
 
-// AggState returns the states of the groups (nil: all) as columns.
-func AggState(mem memory.Allocator, a Accumulator, groups []int32) []arrow.Array {
+// AggState returns the states of the groups (nil: all) as columns; n is their number.
+func AggState(mem memory.Allocator, a Accumulator, groups []int32, n int) []arrow.Array {
 	ts := a.StateTypes()
 	bs := make([]array.Builder, len(ts))
 	for i, t := range ts {
 		bs[i] = array.NewBuilder(mem, t)
 		defer bs[i].Release()
+		bs[i].Reserve(n)
 	}
 	a.AppendState(bs, groups)
 	out := make([]arrow.Array, len(ts))

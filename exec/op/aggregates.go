@@ -191,7 +191,8 @@ func (s *aggSet) plain(f func(expr.Accumulator)) {
 // state returns the state of the groups (nil: all) as columns.
 func (s *aggSet) state(mem memory.Allocator, groups []int32) []arrow.Array {
 	var cols []arrow.Array
-	s.plain(func(a expr.Accumulator) { cols = append(cols, expr.AggState(mem, a, groups)...) })
+	n := s.number(groups)
+	s.plain(func(a expr.Accumulator) { cols = append(cols, expr.AggState(mem, a, groups, n)...) })
 	return cols
 }
 
@@ -204,11 +205,18 @@ func (s *aggSet) mergeState(groups, rows []int32, cols []arrow.Array) {
 	})
 }
 
+func (s *aggSet) number(groups []int32) int {
+	if groups == nil {
+		return s.n
+	}
+	return len(groups)
+}
+
 // results returns one column for each call.
 func (s *aggSet) results(mem memory.Allocator, groups []int32) ([]arrow.Array, error) {
 	cols := make([]arrow.Array, 0, len(s.accs))
 	for i, a := range s.accs {
-		c, err := expr.AggResult(mem, a, s.aggs[i].Spec.Result, groups)
+		c, err := expr.AggResult(mem, a, s.aggs[i].Spec.Result, groups, s.number(groups))
 		if err != nil {
 			releaseAll(cols)
 			return nil, err
@@ -223,7 +231,7 @@ func (s *aggSet) counts(mem memory.Allocator) []int64 {
 	if s.count == nil {
 		return nil
 	}
-	c := expr.AggState(mem, s.count, nil)
+	c := expr.AggState(mem, s.count, nil, s.n)
 	defer releaseAll(c)
 	return append([]int64(nil), values[int64](c[0])...)
 }

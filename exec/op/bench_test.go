@@ -70,9 +70,17 @@ func benchBatches(n int, text bool) []stream.Batch {
 			a.Append(k)
 			p.Append(rnd.Int63n(10000))
 			ts.Append(arrow.Timestamp((t - int64(rnd.Intn(400_000))) / 1000 * 1000))
-			bd.Append(rnd.Int63n(1 << 20))
+			bidder := auction/3 - int64(rnd.Intn(1000))
+			if rnd.Intn(4) > 0 {
+				bidder = auction / 300 * 100
+			}
+			bd.Append(bidder)
 			if text {
-				ch.Append(channels[rnd.Intn(len(channels))])
+				c := rnd.Intn(len(channels))
+				if rnd.Intn(2) == 0 {
+					c %= 4
+				}
+				ch.Append(channels[c])
 			} else {
 				ch.Append("")
 			}
@@ -116,7 +124,7 @@ func benchRun(b *testing.B, text bool, ops ...exec.Operator) {
 	}
 	mx := stream.MinTime
 	b.ResetTimer()
-	rows := 0
+	rows, cpu := 0, cpuTime()
 	for i := 0; rows < b.N; i++ {
 		bt := batches[i%len(batches)]
 		if i%len(batches) == 0 && i > 0 {
@@ -139,6 +147,7 @@ func benchRun(b *testing.B, text bool, ops ...exec.Operator) {
 		}
 		rows += bt.Len()
 	}
+	b.ReportMetric(float64(cpuTime()-cpu)/float64(rows), "cpu-ns/row")
 }
 
 var tumble10s = Window{Kind: Tumble, Size: 10_000_000, Precision: 3}

@@ -91,7 +91,9 @@ func retracting(o func(op.WindowAggregateConfig) []exec.Operator, w op.Window, i
 	return optest.Operator{New: func() []exec.Operator { return o(cfg) }, Inputs: []types.Schema{in}, Output: out, Keys: keys}
 }
 
-func one(cfg op.WindowAggregateConfig) []exec.Operator { return []exec.Operator{op.NewWindowAggregate(cfg)} }
+func one(cfg op.WindowAggregateConfig) []exec.Operator {
+	return []exec.Operator{op.NewWindowAggregate(cfg)}
+}
 
 func two(cfg op.WindowAggregateConfig) []exec.Operator {
 	return []exec.Operator{op.NewLocalWindowAggregate(cfg), op.NewGlobalWindowAggregate(cfg)}

@@ -277,22 +277,34 @@ func wordArray(mem memory.Allocator, dt arrow.DataType, n int, word func(i int) 
 	for i := range out {
 		out[i] = word(i)
 		if null(i) {
-			if valid == nil {
-				valid = memory.NewResizableBuffer(mem)
-				valid.Resize(int(bitutil.BytesForBits(int64(n))))
-				for j := range valid.Bytes() {
-					valid.Bytes()[j] = 0xFF
-				}
-			}
-			bitutil.ClearBit(valid.Bytes(), i)
+			valid = clearValid(mem, valid, n, i)
 			nulls++
 		}
 	}
-	data := array.NewData(dt, n, []*memory.Buffer{valid, buf}, nil, nulls, 0)
+	return ownArray(dt, n, nulls, valid, buf)
+}
+
+// clearValid marks row i of n as NULL in a validity bitmap that it makes when there is none yet.
+func clearValid(mem memory.Allocator, valid *memory.Buffer, n, i int) *memory.Buffer {
+	if valid == nil {
+		valid = memory.NewResizableBuffer(mem)
+		valid.Resize(int(bitutil.BytesForBits(int64(n))))
+		for j := range valid.Bytes() {
+			valid.Bytes()[j] = 0xFF
+		}
+	}
+	bitutil.ClearBit(valid.Bytes(), i)
+	return valid
+}
+
+// ownArray makes an array that owns the buffers.
+func ownArray(dt arrow.DataType, n, nulls int, bufs ...*memory.Buffer) arrow.Array {
+	data := array.NewData(dt, n, bufs, nil, nulls, 0)
 	defer data.Release()
-	buf.Release()
-	if valid != nil {
-		valid.Release()
+	for _, b := range bufs {
+		if b != nil {
+			b.Release()
+		}
 	}
 	return array.MakeFromData(data)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -32,6 +33,7 @@ type Table struct {
 	oldNulls  []int32 // ids that a deleted NULL key had before
 
 	wordSlots []wordSlot // mode word
+	pairSlots []pairSlot // mode pair
 	slots     []uint64   // other modes: high half of the hash | id + 1
 	words     []uint64   // keys: one or two words each
 	nulls     []uint8    // mode pair: which of the two are NULL
@@ -61,6 +63,13 @@ const (
 type wordSlot struct {
 	key uint64
 	id  int32 // id + 1; 0 is empty
+}
+
+// pairSlot holds the key too, so that a lookup touches one cache line.
+type pairSlot struct {
+	a, b uint64
+	id   int32 // id + 1; 0 is empty
+	nul  uint8
 }
 
 const minSlots = 64
@@ -264,10 +273,10 @@ func (t *Table) groupsPair(cols []arrow.Array, rows []int32, n int, out []int32,
 	loadWords(cols[0], rows, n, t.w0)
 	loadWords(cols[1], rows, n, t.w1)
 	hasNull := cols[0].NullN() > 0 || cols[1].NullN() > 0
-	if t.slots == nil {
-		t.slots = make([]uint64, minSlots)
+	if t.pairSlots == nil {
+		t.pairSlots = make([]pairSlot, minSlots)
 	}
-	slots, mask := t.slots, uint64(len(t.slots)-1)
+	slots, mask := t.pairSlots, uint64(len(t.pairSlots)-1)
 	out = out[:n]
 	for i := range out {
 		a, b := t.w0[i], t.w1[i]
@@ -284,38 +293,51 @@ func (t *Table) groupsPair(cols []arrow.Array, rows []int32, n int, out []int32,
 				nul |= 2
 			}
 		}
-		h := hashPair(a, b) + uint64(nul)*seed3
-		p := h & mask
+		p := (hashPair(a, b) + uint64(nul)*seed3) & mask
 		for {
-			s := slots[p]
-			if s == 0 {
+			s := &slots[p]
+			if s.id == 0 {
 				if !insert {
 					out[i] = -1
 					break
 				}
-				slots[p] = h&^0xFFFFFFFF | uint64(t.n+1)
+				*s = pairSlot{a, b, int32(t.n) + 1, nul}
 				out[i] = t.addPair(a, b, nul)
 				if t.n*2 > len(slots) {
-					t.grow()
-					slots, mask = t.slots, uint64(len(t.slots)-1)
+					t.growPair()
+					slots, mask = t.pairSlots, uint64(len(t.pairSlots)-1)
 				}
 				break
 			}
-			if s>>32 == h>>32 {
-				id := int32(uint32(s)) - 1
-				if t.words[2*id] == a && t.words[2*id+1] == b && t.nulls[id] == nul {
-					if t.dead != nil && !t.alive(id) {
-						if id = -1; insert {
-							slots[p] = h&^0xFFFFFFFF | uint64(t.n+1)
-							id = t.addPair(a, b, nul)
-						}
+			if s.a == a && s.b == b && s.nul == nul {
+				id := s.id - 1
+				if t.dead != nil && !t.alive(id) {
+					if id = -1; insert {
+						s.id = int32(t.n) + 1
+						id = t.addPair(a, b, nul)
 					}
-					out[i] = id
-					break
 				}
+				out[i] = id
+				break
 			}
 			p = (p + 1) & mask
 		}
+	}
+}
+
+func (t *Table) growPair() {
+	t.pairSlots = make([]pairSlot, max(minSlots, len(t.pairSlots)*2))
+	mask := uint64(len(t.pairSlots) - 1)
+	for id := range t.nulls {
+		if !t.alive(int32(id)) {
+			continue
+		}
+		a, b, nul := t.words[2*id], t.words[2*id+1], t.nulls[id]
+		p := (hashPair(a, b) + uint64(nul)*seed3) & mask
+		for t.pairSlots[p].id != 0 {
+			p = (p + 1) & mask
+		}
+		t.pairSlots[p] = pairSlot{a, b, int32(id) + 1, nul}
 	}
 }
 
@@ -493,12 +515,7 @@ func (t *Table) grow() {
 		if int32(id) == t.nullGroup || !t.alive(int32(id)) {
 			continue
 		}
-		var h uint64
-		if t.mode == modePair {
-			h = hashPair(t.words[2*id], t.words[2*id+1]) + uint64(t.nulls[id])*seed3
-		} else {
-			h = HashBytes(t.keyBytes(id))
-		}
+		h := HashBytes(t.keyBytes(id))
 		p := h & mask
 		for t.slots[p] != 0 {
 			p = (p + 1) & mask
@@ -530,6 +547,9 @@ func (t *Table) Keys(mem memory.Allocator, ids []int32) []arrow.Array {
 			wordArray(mem, t.types[1], n, func(i int) uint64 { return t.words[2*at(i)+1] }, func(i int) bool { return t.nulls[at(i)]&2 != 0 }),
 		}
 	}
+	if t.mode == modeText {
+		return []arrow.Array{t.textKeys(mem, n, at)}
+	}
 	bs := make([]array.Builder, len(t.types))
 	for c, dt := range t.types {
 		bs[c] = array.NewBuilder(mem, dt)
@@ -538,19 +558,6 @@ func (t *Table) Keys(mem memory.Allocator, ids []int32) []arrow.Array {
 	for i := 0; i < n; i++ {
 		id := at(i)
 		k := t.keyBytes(id)
-		if t.mode == modeText {
-			if t.isNullGroup(id) {
-				bs[0].AppendNull()
-				continue
-			}
-			switch b := bs[0].(type) {
-			case *array.StringBuilder:
-				b.BinaryBuilder.Append(k)
-			case *array.BinaryBuilder:
-				b.Append(k)
-			}
-			continue
-		}
 		for c := range bs {
 			valid := k[0] != 0
 			k = k[1:]
@@ -576,6 +583,33 @@ func (t *Table) Keys(mem memory.Allocator, ids []int32) []arrow.Array {
 	return out
 }
 
+// textKeys makes the key column of mode text.
+func (t *Table) textKeys(mem memory.Allocator, n int, at func(i int) int) arrow.Array {
+	offs := memory.NewResizableBuffer(mem)
+	offs.Resize((n + 1) * 4)
+	to := unsafe.Slice((*int32)(unsafe.Pointer(unsafe.SliceData(offs.Bytes()))), n+1)
+	total := 0
+	var valid *memory.Buffer
+	nulls := 0
+	to[0] = 0
+	for i := range n {
+		id := at(i)
+		total += len(t.keyBytes(id))
+		to[i+1] = int32(total)
+		if t.isNullGroup(id) {
+			valid = clearValid(mem, valid, n, i)
+			nulls++
+		}
+	}
+	data := memory.NewResizableBuffer(mem)
+	data.Resize(total)
+	dst := data.Bytes()
+	for i := range n {
+		copy(dst[to[i]:], t.keyBytes(at(i)))
+	}
+	return ownArray(t.types[0], n, nulls, valid, offs, data)
+}
+
 // isNullGroup reports whether id is, or was before it was deleted, that of the NULL key.
 func (t *Table) isNullGroup(id int) bool {
 	return t.nullGroup >= 0 && (int32(id) == t.nullGroup || len(t.oldNulls) > 0 && slices.Contains(t.oldNulls, int32(id)))
@@ -588,6 +622,11 @@ func (t *Table) Reset() {
 	} else {
 		clear(t.wordSlots)
 	}
+	if n := len(t.pairSlots); n > 1024 && t.n*16 < n {
+		t.pairSlots = make([]pairSlot, n/4)
+	} else {
+		clear(t.pairSlots)
+	}
 	if n := len(t.slots); n > 1024 && t.n*16 < n {
 		t.slots = make([]uint64, n/4)
 	} else {
@@ -599,7 +638,7 @@ func (t *Table) Reset() {
 
 // Bytes is the memory held.
 func (t *Table) Bytes() int64 {
-	return int64(cap(t.wordSlots))*16 + int64(cap(t.slots)+cap(t.words)+cap(t.w0)+cap(t.w1)+cap(t.hs)+cap(t.bases))*8 +
+	return int64(cap(t.wordSlots))*16 + int64(cap(t.pairSlots))*24 + int64(cap(t.slots)+cap(t.words)+cap(t.w0)+cap(t.w1)+cap(t.hs)+cap(t.bases))*8 +
 		int64(cap(t.ends)+cap(t.encEnd))*4 + int64(cap(t.nulls)+cap(t.arena)+cap(t.enc)+cap(t.dead))
 }
 
