@@ -532,7 +532,7 @@ func (c *Catalogs) DescribeCatalog(name string) (comment string, options []Optio
 
 // Nearest returns the candidate that word was most likely meant to be, or "".
 func Nearest(word string, candidates []string) string {
-	best, bestDist := "", len([]rune(word))/3+2
+	best, bestDist := "", 1+[]int{0, 0, 1, 1, 2, 2, 2, 3}[min(len([]rune(word)), 7)]
 	for _, c := range candidates {
 		if c == word {
 			continue

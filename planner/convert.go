@@ -172,6 +172,9 @@ func (c *converter) convert(n logical.Node, final bool) (physical.Node, error) {
 
 // calc makes a Calc, in one with a Calc below that only picks columns.
 func calc(in physical.Node, cond logical.Expr, exprs []logical.Expr, names []string) physical.Node {
+	if cond == nil && unchanged(in.Schema(), exprs, names) {
+		return in
+	}
 	below, ok := in.(*physical.Calc)
 	if !ok || below.Condition != nil {
 		return physical.NewCalc(in, cond, exprs, names)
@@ -189,6 +192,20 @@ func calc(in physical.Node, cond logical.Expr, exprs []logical.Expr, names []str
 		cond = logical.Substitute(cond, below.Projections)
 	}
 	return physical.NewCalc(below.Inputs()[0], cond, merged, names)
+}
+
+// unchanged reports a projection that gives the columns as they are.
+func unchanged(s types.Schema, exprs []logical.Expr, names []string) bool {
+	if len(s) != len(exprs) {
+		return false
+	}
+	for i, e := range exprs {
+		c, ok := e.(*logical.Column)
+		if !ok || c.Index != i || s[i].Name != names[i] || s[i].Type.Attr != c.Type.Attr {
+			return false
+		}
+	}
+	return true
 }
 
 // single brings everything to one place.
@@ -230,9 +247,9 @@ func (c *converter) aggregate(a *logical.Aggregate, final bool) (physical.Node, 
 		if v, ok := in.(*physical.Calc); ok && len(a.GroupBy) == 0 && !empty {
 			empty = emptyInput(v)
 		}
-		final := final && bounded
+		final := final && bounded || empty
 		x := c.byKey(in, a.GroupBy)
-		out = physical.NewGroupAggregate(x, a.GroupBy, a.Aggregates, final, len(a.GroupBy) == 0 && (final || empty), a.Pos)
+		out = physical.NewGroupAggregate(x, a.GroupBy, a.Aggregates, final, len(a.GroupBy) == 0 && final, a.Pos)
 		if !bounded && len(a.GroupBy) > 0 && !final {
 			c.warnings = append(c.warnings, Warning{Pos: a.Pos, Text: fmt.Sprintf("%s keeps state for each key for ever: the input is unbounded; "+
 				"a window (TUMBLE, HOP, CUMULATE) with window_start and window_end in GROUP BY bounds it", a.Clause)})

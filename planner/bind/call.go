@@ -72,6 +72,8 @@ func (b *Binder) call(e *ast.Call, s *scope) (logical.Expr, error) {
 		return nil, logical.Errorf(e, logical.CodeArguments, "", "SOURCE_WATERMARK() may stand in a WATERMARK declaration only, alone")
 	case "GROUPING", "GROUPING_ID":
 		return b.groupingCall(e, s)
+	case "GROUP_ID":
+		return b.groupID(e, s)
 	}
 	if catalog.LookupFunction(name, catalog.Scalar) == nil {
 		return nil, b.unknownFunction(e, name)
@@ -223,6 +225,18 @@ func volatile(es ...logical.Expr) bool {
 		})
 	}
 	return found
+}
+
+// groupID binds GROUP_ID(): how many equal grouping sets stand before that of the row.
+func (b *Binder) groupID(e *ast.Call, s *scope) (logical.Expr, error) {
+	if s.grouping == nil {
+		return nil, logical.Errorf(e, logical.CodeAggregate, "", "GROUP_ID may stand in a query with GROUP BY only")
+	}
+	if len(e.Args) > 0 {
+		return nil, logical.Errorf(e, logical.CodeArguments, "usage: GROUP_ID()", "GROUP_ID takes no arguments")
+	}
+	s.grouping.calls = append(s.grouping.calls, nil)
+	return &logical.Column{Index: groupingBase + len(s.grouping.calls) - 1, Name: "GROUP_ID", Type: types.BigIntType.NotNull(), Pos: e.Pos()}, nil
 }
 
 // groupingCall binds GROUPING(a, b): a number with a bit for each argument, the last one the lowest, set when the argument is not in the grouping set.

@@ -304,7 +304,14 @@ func (d *declaration) like(s *ast.CreateTable) error {
 		}
 	}
 	clash := func(what, feature string) error {
-		return logical.Errorf(s.Like, logical.CodeTable, "write OVERWRITING "+feature+" or EXCLUDING "+feature, "LIKE: %s is in both tables", what)
+		hint := "give it another name"
+		if feature != "" {
+			hint = "write EXCLUDING " + feature
+			if feature != "CONSTRAINTS" && feature != "PARTITIONS" {
+				hint = "write OVERWRITING " + feature + " or EXCLUDING " + feature
+			}
+		}
+		return logical.Errorf(s.Like, logical.CodeTable, hint, "LIKE: %s is in both tables", what)
 	}
 	for _, c := range src.Columns {
 		c.Type.Attr = types.NoTimeAttr
@@ -448,6 +455,7 @@ func (d *declaration) computedError(c *catalog.Column, err error) error {
 		if o.Kind == catalog.Computed && strings.Contains(e.Msg, "'"+o.Name+"'") {
 			e.Msg = fmt.Sprintf("column '%s' is computed, and a computed column ('%s') may not refer to another one", o.Name, c.Name)
 			e.Hint = "write its expression"
+			break
 		}
 	}
 	return e

@@ -3,7 +3,6 @@ package bind
 import (
 	"encoding/hex"
 	"errors"
-	"math/big"
 	"strconv"
 	"strings"
 
@@ -194,8 +193,8 @@ func number(n ast.Node, text string) (logical.Expr, error) {
 		}
 		return &logical.Literal{Value: v, Type: types.DoubleType.NotNull(), Pos: n.Pos()}, nil
 	}
-	whole, frac, dot := strings.Cut(text, ".")
-	if !dot {
+	whole, frac, _ := strings.Cut(text, ".")
+	if text = strings.TrimSuffix(text, "."); frac == "" {
 		if v, err := strconv.ParseInt(text, 10, 64); err == nil {
 			if v == int64(int32(v)) {
 				return &logical.Literal{Value: int32(v), Type: types.IntType.NotNull(), Pos: n.Pos()}, nil
@@ -203,16 +202,17 @@ func number(n ast.Node, text string) (logical.Expr, error) {
 			return &logical.Literal{Value: v, Type: types.BigIntType.NotNull(), Pos: n.Pos()}, nil
 		}
 	}
-	digits, _ := new(big.Int).SetString(whole+frac, 10)
-	if digits == nil {
-		return nil, logical.Errorf(n, logical.CodeConstant, "", "number %s cannot be read", text)
-	}
-	p := len(digits.Abs(digits).String())
+	// The digits as they are written count, but for zeros in front: 0.05 is DECIMAL(3, 2), .5 is DECIMAL(1, 1) (measured).
 	s := len(frac)
-	p = max(p, s, 1)
-	if s > 0 && len(strings.TrimLeft(strings.TrimPrefix(whole, "-"), "0")) == 0 {
-		p = max(p, s)
+	if w := strings.TrimPrefix(whole, "-"); w != "" {
+		whole = strings.TrimLeft(w, "0")
+		if whole == "" {
+			whole = "0"
+		}
+	} else {
+		whole = ""
 	}
+	p := max(1, len(whole)+s)
 	if p > types.MaxDecimalPrecision {
 		return nil, logical.Errorf(n, logical.CodeConstant, "write it with an exponent (1e40) to make it a DOUBLE", "number %s has more than 38 digits", text)
 	}

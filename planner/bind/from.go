@@ -36,12 +36,11 @@ func (b *Binder) tableRef(t ast.TableRef) (*relation, error) {
 		if err != nil {
 			return nil, err
 		}
-		names := uniqueNames(r.schema().Names())
-		cols := make([]column, len(r.cols))
+		cols := make([]column, len(r.cols)) // names that are there twice are ambiguous
 		for i := range cols {
-			cols[i] = column{name: names[i], typ: r.cols[i].typ}
+			cols[i] = column{name: r.cols[i].name, typ: r.cols[i].typ}
 		}
-		return aliased(&relation{node: rename(r.node, names), cols: cols}, t.Alias)
+		return aliased(&relation{node: r.node, cols: cols}, t.Alias)
 	case *ast.TableFunction:
 		if t.Lateral {
 			return nil, unsupported(t, featLateral)
@@ -61,7 +60,37 @@ func (b *Binder) tableRef(t ast.TableRef) (*relation, error) {
 	return nil, logical.Errorf(t, logical.CodeInternal, "", "internal error: table reference %T", t)
 }
 
-// join refuses a join by its name, at its right side, where what it joins stands.
+// between finds the first of some words between two nodes; the place of the right one when it is not known.
+func (b *Binder) between(left, right ast.Node, words ...string) ast.Node {
+	if b.base == nil || !right.Pos().IsValid() {
+		return right
+	}
+	from, to := left.End()-b.base.Start.Offset, right.Pos().Offset-b.base.Start.Offset
+	if from < 0 || to > len(b.base.Source) || from > to {
+		return right
+	}
+	text := strings.ToUpper(b.base.Source[from:to])
+	at := -1
+	for _, w := range words {
+		if i := strings.Index(text, w); i >= 0 && (at < 0 || i < at) {
+			at = i
+		}
+	}
+	if at < 0 || len(text) != to-from {
+		return right
+	}
+	pos := b.base.Start
+	for _, r := range b.base.Source[:from+at] {
+		pos.Column++
+		if r == '\n' {
+			pos.Line, pos.Column = pos.Line+1, 1
+		}
+	}
+	pos.Offset += from + at
+	return &ast.Ident{Span: ast.Span{Start: pos, Stop: pos.Offset + len(words[0])}}
+}
+
+// join refuses a join by its name.
 func (b *Binder) join(j *ast.Join) error {
 	f := featJoin
 	f.Name = string(j.Kind)
@@ -86,8 +115,9 @@ func (b *Binder) join(j *ast.Join) error {
 	}
 	if j.Kind == ast.CommaJoin {
 		f.Name = "a join (a comma in FROM)"
+		return unsupported(b.between(j.Left, j.Right, ","), f)
 	}
-	return unsupported(j.Right, f)
+	return unsupported(b.between(j.Left, j.Right, "NATURAL", "LEFT", "RIGHT", "FULL", "CROSS", "INNER", "JOIN"), f)
 }
 
 // aliased gives a relation's columns another table name, and other names where the alias lists them.

@@ -122,7 +122,7 @@ func (g *groupBinder) keys() error {
 func (g *groupBinder) element(e ast.Expr) ([][]int, error) {
 	gr, ok := e.(*ast.Grouping)
 	if !ok {
-		if r, isRow := e.(*ast.RowCons); isRow && !r.Explicit {
+		if r, isRow := e.(*ast.RowCons); isRow {
 			set, err := g.set(r.Elems)
 			return [][]int{set}, err
 		}
@@ -382,6 +382,13 @@ func (g *groupBinder) expand(n logical.Node, keys []int) (logical.Node, []int, [
 		row = append(row, &logical.Literal{Value: int64(i), Type: types.BigIntType.NotNull()})
 		for _, args := range g.sb.scope.grouping.calls {
 			var bits int64
+			if args == nil { // GROUP_ID
+				for _, other := range g.sets[:i] {
+					if sameSet(set, other) {
+						bits++
+					}
+				}
+			}
 			for _, k := range args {
 				bits <<= 1
 				if indexOf(set, k) < 0 {
@@ -401,6 +408,15 @@ func (g *groupBinder) expand(n logical.Node, keys []int) (logical.Node, []int, [
 		keys = append(keys, len(in)+1+i)
 	}
 	return e, keys, grouping
+}
+
+func sameSet(a, b []int) bool {
+	for _, k := range a {
+		if indexOf(b, k) < 0 {
+			return false
+		}
+	}
+	return len(a) == len(b)
 }
 
 // lifter turns expressions over the aggregation's input into expressions over its output.

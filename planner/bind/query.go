@@ -233,9 +233,9 @@ func rowCount(lit *ast.Literal, clause string) (int64, error) {
 func (b *Binder) setOp(op *ast.SetOp) (*relation, error) {
 	switch op.Op {
 	case "INTERSECT":
-		return nil, unsupported(op, featSetOp)
+		return nil, unsupported(b.between(op.Left, op.Right, "INTERSECT"), featSetOp)
 	case "EXCEPT":
-		return nil, unsupported(op, featExcept)
+		return nil, unsupported(b.between(op.Left, op.Right, "EXCEPT", "MINUS"), featExcept)
 	}
 	// A chain of UNION ALL leans to the left; it becomes one node.
 	var bodies []ast.QueryBody
@@ -341,6 +341,16 @@ func distinct(n logical.Node, pos ast.Pos, clause, name string) logical.Node {
 // values binds VALUES: every row has the same number of columns, every column a common type.
 func (b *Binder) values(v *ast.Values) (*relation, error) {
 	s := &scope{rel: &relation{}, clause: "VALUES"}
+	flat := *v
+	flat.Rows = append([]ast.ValuesRow(nil), v.Rows...)
+	for i := range flat.Rows { // VALUES (ROW(1, 2)) is VALUES (1, 2)
+		if r := &flat.Rows[i]; len(r.Exprs) == 1 {
+			if row, ok := r.Exprs[0].(*ast.RowCons); ok {
+				r.Exprs = row.Elems
+			}
+		}
+	}
+	v = &flat
 	width := len(v.Rows[0].Exprs)
 	rows := make([][]logical.Expr, len(v.Rows))
 	for i := range v.Rows {

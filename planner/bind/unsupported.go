@@ -46,7 +46,6 @@ var (
 	featWithinGroup     = Feature{"WEIR-1513", "WITHIN GROUP", ""}
 	featRecursive       = Feature{"WEIR-1514", "WITH RECURSIVE", ""}
 	featGroupByDistinct = Feature{"WEIR-1514", "GROUP BY DISTINCT", ""}
-	featGroupID         = Feature{"WEIR-1514", "GROUP_ID", "GROUPING(a, b) tells the grouping sets apart"}
 	featPartitionByTVF  = Feature{"WEIR-1514", "PARTITION BY or ORDER BY in the argument of a window function", ""}
 	featProctimeWindow  = Feature{"WEIR-1515", "a window of processing time", "use an event time column with a WATERMARK"}
 	featLookup          = Feature{"WEIR-1507", "a lookup join", ""}
@@ -72,7 +71,7 @@ var (
 	featDelete            = Feature{"WEIR-1530", "DELETE", ""}
 	featTruncate          = Feature{"WEIR-1530", "TRUNCATE TABLE", ""}
 	featCallProcedure     = Feature{"WEIR-1530", "CALL", ""}
-	featCreateFunction    = Feature{"WEIR-1531", "CREATE FUNCTION", "register functions from Go"}
+	featCreateFunction    = Feature{"WEIR-1531", "CREATE FUNCTION", ""}
 	featAlterFunction     = Feature{"WEIR-1531", "ALTER FUNCTION", ""}
 	featDropFunction      = Feature{"WEIR-1531", "DROP FUNCTION", ""}
 	featModel             = Feature{"WEIR-1532", "MODEL", ""}
@@ -120,7 +119,6 @@ var unsupportedFunctions = func() map[string]Feature {
 		m[n] = featLegacyWindow
 	}
 	m["PERCENTILE_WATERMARK"] = featPercentile
-	m["GROUP_ID"] = featGroupID
 	for _, n := range []string{"ARRAY_AGG", "COLLECT", "PERCENTILE", "SINGLE_VALUE", "MATCH_ROWTIME", "MATCH_PROCTIME", "CLASSIFIER", "ML_PREDICT", "ML_EVALUATE",
 		"VECTOR_SEARCH", "TO_CHANGELOG", "FROM_CHANGELOG", "ARRAY_APPEND", "ARRAY_PREPEND", "ARRAY_CONTAINS", "ARRAY_DISTINCT", "ARRAY_POSITION",
 		"ARRAY_REMOVE", "ARRAY_REVERSE", "ARRAY_SLICE", "ARRAY_SORT", "ARRAY_UNION", "ARRAY_CONCAT", "ARRAY_EXCEPT", "ARRAY_INTERSECT", "ARRAY_MAX",

@@ -60,7 +60,10 @@ func (a *GroupAggregate) Details() []Detail {
 		d = append(d, Detail{"groupBy", columnNames(is, a.GroupBy)})
 	}
 	d = append(d, Detail{"select", logical.AggregateList(is, a.GroupBy, a.Aggregates, nil)})
-	if a.Final {
+	switch {
+	case a.EmitEmpty:
+		d = append(d, Detail{"emit", "final, also for no rows"})
+	case a.Final:
 		d = append(d, Detail{"emit", "final"})
 	}
 	if a.Retracts {

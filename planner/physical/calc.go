@@ -2,6 +2,7 @@ package physical
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weir-sql/weir/planner/logical"
@@ -61,7 +62,7 @@ func (*Calc) Op() string { return "Calc" }
 // Details implements Node.
 func (c *Calc) Details() []Detail {
 	var d []Detail
-	if !c.Identity() {
+	if !c.Identity() || !slices.Equal(c.schema.Names(), c.inputs[0].Schema().Names()) {
 		d = append(d, Detail{"select", logical.Projections(c.Projections, c.schema.Names())})
 	}
 	if c.Condition != nil {

@@ -125,10 +125,7 @@ func (*Scan) Op() string { return "Scan" }
 
 // Details implements Node.
 func (s *Scan) Details() []Detail {
-	name := s.Table.Path.String()
-	if s.Table.File != "" {
-		name = "'" + s.Table.File + "'"
-	}
+	name := logical.TableName(s.Table)
 	d := []Detail{{"table", name}, {"fields", strings.Join(s.schema.Names(), ", ")}}
 	if len(s.Metadata) > 0 {
 		d = append(d, Detail{"metadata", strings.Join(s.Metadata, ", ")})

@@ -52,7 +52,7 @@ func (*Sink) Op() string { return "Sink" }
 
 // Details implements Node.
 func (s *Sink) Details() []Detail {
-	d := []Detail{{"table", s.Table.Path.String()}, {"fields", strings.Join(s.schema.Names(), ", ")}}
+	d := []Detail{{"table", logical.TableName(s.Table)}, {"fields", strings.Join(s.schema.Names(), ", ")}}
 	if len(s.NotNull) > 0 {
 		d = append(d, Detail{map[NotNullEnforcer]string{ErrorOnNull: "notNull", DropOnNull: "dropNull"}[s.Enforce], columnNames(s.schema, s.NotNull)})
 	}

@@ -65,7 +65,7 @@ func constantError(c *logical.Cast, err error) error {
 	if i := strings.LastIndex(msg, " in `"); i > 0 {
 		msg = msg[:i]
 	}
-	return logical.ErrorAt(logical.PosOf(c.Arg), logical.CodeConstant, "", "%s is no %s: %s", c.Arg, c.Type.WithNull(true), msg)
+	return logical.ErrorAt(logical.PosOf(c.Arg), logical.CodeConstant, "", "%s", msg)
 }
 
 // foldCase drops branches that are never taken.
