@@ -297,31 +297,19 @@ func (t *inputTask) stamp(b stream.Batch) stream.Batch {
 		}
 		t.seq += b.Record.NumRows()
 	}
-	if b.Before == nil {
+	n := b.Len()
+	if b.Before == nil || n == 0 {
 		return b
 	}
-	w := t.merged
-	raise := false
-	for _, x := range b.Before {
-		if x < w {
-			raise = true
-			break
-		}
-		w = x
-	}
-	if !raise {
-		if n := len(b.Before); n > 0 {
-			t.merged = max(t.merged, b.Before[n-1])
-		}
+	last := b.Row(n - 1)
+	if b.Before[0] >= t.merged { // it never steps back within the batch
+		t.merged = b.Before[last]
 		return b
 	}
 	out := make([]stream.Time, len(b.Before))
-	w = t.merged
 	for i, x := range b.Before {
-		w = max(w, x)
-		out[i] = w
+		out[i] = max(x, t.merged)
 	}
-	t.merged = w
-	b.Before = out
+	b.Before, t.merged = out, out[last]
 	return b
 }
