@@ -193,7 +193,13 @@ func (p *parser) arguments(c *ast.Call, parts *callParts, up string, tableFuncti
 		switch {
 		case up == "JSON_OBJECT" || up == "JSON_OBJECTAGG":
 			p.jsonPair(parts, comma)
-		case timeUnits[p.tok().up] && p.unitHere(up, parts.args):
+		case parts.args == 2 && p.prev().up == "TO" && words["TO"] == 1: // FLOOR(x TO unit)
+			if !timeUnits[p.tok().up] {
+				p.unexpected("a time unit")
+			}
+			p.i++
+			p.leaf(&ast.TimeUnit{Span: p.spanFrom(p.i - 1), Unit: p.prev().up}, p.i-1)
+		case timeUnits[p.tok().up] && (up == "TIMESTAMPDIFF" || up == "TIMESTAMPADD") && parts.args == 1 && p.opAt(1, ","):
 			p.i++
 			p.leaf(&ast.TimeUnit{Span: p.spanFrom(p.i - 1), Unit: p.prev().up}, p.i-1)
 		case up == "POSITION" && parts.args == 1:
@@ -228,17 +234,6 @@ func (p *parser) arguments(c *ast.Call, parts *callParts, up string, tableFuncti
 		}
 		return
 	}
-}
-
-// unitHere reports whether a unit, not a column of that name, stands here.
-func (p *parser) unitHere(up string, arg int) bool {
-	switch up {
-	case "TIMESTAMPDIFF", "TIMESTAMPADD":
-		return arg == 1 && p.opAt(1, ",")
-	case "CEIL", "CEILING", "FLOOR":
-		return arg == 2 && p.prev().up == "TO" && p.opAt(1, ")")
-	}
-	return false
 }
 
 // argument rewrites one ordinary argument.

@@ -2,6 +2,7 @@ package parser
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/weir-sql/weir/parser/ast"
 )
@@ -80,7 +81,11 @@ func (p *parser) queryStatement() ast.Statement {
 // word to the last one taken.
 func (p *parser) noteStatement() {
 	s := p.spanFrom(p.start)
-	p.note(s.Start, s.Stop, p.toks[p.start].weir, ast.ExtStatement, "")
+	portable := ""
+	if text := p.text[s.Start.Offset:s.Stop]; !strings.Contains(text, "*/") {
+		portable = "/*weir " + text + " */"
+	}
+	p.note(s.Start, s.Stop, p.toks[p.start].weir, ast.ExtStatement, portable)
 }
 
 // ---- parts that several statements have

@@ -398,7 +398,11 @@ func (p *printer) createTable(s *CreateTable) {
 		p.idents(s.PartitionedBy)
 	}
 	if len(s.Options) > 0 {
-		p.w(" WITH (")
+		if s.Comment != nil || s.Distribution != nil || s.PartitionedBy != nil {
+			p.w("\nWITH (")
+		} else {
+			p.w(" WITH (")
+		}
 		for i, o := range s.Options {
 			p.flag(i > 0, ",")
 			p.w("\n  ")

@@ -448,16 +448,19 @@ func (l *lowerer) expr(e tidb.ExprNode) Arg {
 		return self(u)
 	case *tidb.PatternInExpr:
 		a := l.expr(e.Expr)
-		if e.Sel != nil {
-			q := l.query(e.Sel)
-			return self(&ast.InSubquery{Span: ast.Span{Start: a.Span.Start, Stop: q.Stop}, X: a.X, Query: q, Not: e.Not})
+		if e.Sel != nil || len(e.List) != 1 {
+			l.fail("IN without its slot")
 		}
-		in := &ast.InList{Span: a.Span, X: a.X, Not: e.Not}
-		for _, v := range l.args(e.List) {
-			in.List = append(in.List, v.X)
-			in.Stop = v.Span.Stop
+		right := l.expr(e.List[0])
+		span := between(a, right)
+		switch x := right.X.(type) {
+		case *ast.Subquery:
+			return self(&ast.InSubquery{Span: span, X: a.X, Query: x.Query, Not: e.Not})
+		case *ast.RowCons:
+			return self(&ast.InList{Span: span, X: a.X, List: x.Elems, Not: e.Not})
+		default:
+			l.fail("IN of a %T", x)
 		}
-		return self(in)
 	case *tidb.BetweenExpr:
 		a := l.expr(e.Expr)
 		b := &ast.Between{X: a.X, Not: e.Not}
