@@ -25,6 +25,8 @@ type ExecOptions struct {
 	OnBatch func(columns Schema, b Batch) error
 	// Restore continues the query of a snapshot.
 	Restore *Snapshot
+	// StopAfterRows stops the job with a snapshot as soon as a source has read so many rows: see Job.StoppedAt. For tests of restores.
+	StopAfterRows int64
 	// Background makes an INSERT run on beside the caller also when its input is bounded.
 	Background bool
 }
@@ -370,7 +372,7 @@ func (db *DB) Explain(ctx context.Context, sql string, asJSON bool) (plan string
 	if p.Plan == nil {
 		return "", nil
 	}
-	return explainPlan(p, asJSON), nil
+	return planner.Explain(p, asJSON)
 }
 
 func portabilityText(x ast.Extension) string {

@@ -64,6 +64,7 @@ func (j *Job) start(ctx context.Context, plan *physical.Plan, o ExecOptions, q *
 		BatchRows: atoi(config["weir.batch-size"]), Threads: threads(config), Budget: j.budget, Config: config,
 		Stdin: j.db.opts.Stdin, Stdout: j.db.opts.Stdout, Stderr: j.db.opts.Stderr,
 	}
+	to.CheckpointAfterRows, to.StopAfterRows = o.StopAfterRows, o.StopAfterRows > 0
 	if o.Restore != nil {
 		to.Restore = o.Restore.snap
 	}
@@ -191,6 +192,16 @@ func (j *Job) Stop(ctx context.Context) (*Snapshot, error) {
 	if err != nil {
 		return nil, asError(err)
 	}
+	return &Snapshot{s}, nil
+}
+
+// StoppedAt waits for the snapshot of ExecOptions.StopAfterRows. It returns nil when the job ended with fewer rows.
+func (j *Job) StoppedAt(ctx context.Context) (*Snapshot, error) {
+	s, err := j.job.RowCheckpoint(ctx)
+	if err != nil || s == nil {
+		return nil, asError(err)
+	}
+	<-j.job.Done()
 	return &Snapshot{s}, nil
 }
 
