@@ -8,6 +8,7 @@ import (
 	"github.com/weir-sql/weir/connectors/filesystem"
 	"github.com/weir-sql/weir/connectors/format/csv"
 	"github.com/weir-sql/weir/connectors/format/json"
+	"github.com/weir-sql/weir/connectors/format/parquet"
 	"github.com/weir-sql/weir/connectors/format/raw"
 	"github.com/weir-sql/weir/connectors/memory"
 	"github.com/weir-sql/weir/connectors/print"
@@ -23,5 +24,5 @@ func Connectors() []connectors.Connector {
 
 // Formats returns the formats.
 func Formats() []connectors.Format {
-	return []connectors.Format{csv.Format{}, json.Format{}, raw.Format{}}
+	return []connectors.Format{csv.Format{}, json.Format{}, parquet.Format{}, raw.Format{}}
 }
