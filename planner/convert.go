@@ -274,8 +274,9 @@ func emptyInput(n physical.Node) bool {
 
 func (c *converter) windowAggregate(a *logical.Aggregate, in physical.Node) physical.Node {
 	g := physical.WindowGrouping{Window: *a.Window, GroupBy: a.GroupBy, Aggregates: a.Aggregates, WindowColumns: a.WindowColumns}
-	ordered := slices.ContainsFunc(a.Aggregates, func(x logical.AggregateCall) bool { return x.OrderDependent })
-	if c.twoPhase && !ordered && !a.Window.Proctime && in.Props().Changelog == physical.Append {
+	// Partial rows have neither an order nor the values of DISTINCT.
+	onePhase := slices.ContainsFunc(a.Aggregates, func(x logical.AggregateCall) bool { return x.OrderDependent || x.Distinct })
+	if c.twoPhase && !onePhase && !a.Window.Proctime && in.Props().Changelog == physical.Append {
 		local := physical.NewLocalWindowAggregate(in, g)
 		keys := make([]int, len(a.GroupBy))
 		for i := range keys {
