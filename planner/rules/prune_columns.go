@@ -97,7 +97,7 @@ func prune(n logical.Node, need []bool) (out logical.Node, to []int) {
 		below := slices.Clone(need)
 		mark(below, n.Cond)
 		in, move := prune(n.In, below)
-		return &logical.Filter{In: in, Cond: logical.Remap(n.Cond, move)}, move
+		return narrow(&logical.Filter{In: in, Cond: logical.Remap(n.Cond, move)}, move, need)
 	case *logical.WindowTableFunction:
 		k := len(n.In.Schema())
 		below := slices.Clone(need[:k])
@@ -184,6 +184,37 @@ func prune(n logical.Node, need []bool) (out logical.Node, to []int) {
 		to[i] = i
 	}
 	return n.WithInputs(ins...), to
+}
+
+// narrow drops what only the filter itself needed.
+func narrow(f *logical.Filter, move []int, need []bool) (logical.Node, []int) {
+	s := f.Schema()
+	used := make([]bool, len(s))
+	for i, k := range move {
+		if need[i] && k >= 0 {
+			used[k] = true
+		}
+	}
+	if !slices.Contains(used, false) {
+		return f, move
+	}
+	p := &logical.Project{In: f}
+	to := make([]int, len(s))
+	for k := range s {
+		to[k] = -1
+		if used[k] {
+			to[k] = len(p.Exprs)
+			p.Exprs, p.Names = append(p.Exprs, logical.NewColumn(s, k)), append(p.Names, s[k].Name)
+		}
+	}
+	out := make([]int, len(move))
+	for i, k := range move {
+		out[i] = -1
+		if k >= 0 {
+			out[i] = to[k]
+		}
+	}
+	return p, out
 }
 
 func pruneAggregate(n *logical.Aggregate, need []bool) (logical.Node, []int) {
