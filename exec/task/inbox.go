@@ -2,6 +2,7 @@ package task
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/weir-sql/weir/exec"
@@ -102,22 +103,25 @@ func (c *channel) peek() (stream.Event, bool) {
 	return c.queue[0], true
 }
 
-// markers removes all barriers without snapshot and returns their ids.
+// markers returns the ids of the barriers without snapshot that wait here.
 func (c *channel) markers() (ids []int64) {
 	c.box.mu.Lock()
 	defer c.box.mu.Unlock()
-	keep := c.queue[:0:0]
 	for _, e := range c.queue {
 		if e.Kind == stream.EventBarrier && !e.Barrier.Snapshot {
 			ids = append(ids, e.Barrier.ID)
-		} else {
-			keep = append(keep, e)
 		}
 	}
-	if len(ids) > 0 {
-		c.queue = keep
-	}
 	return ids
+}
+
+// dropMarker removes a marker from wherever it waits.
+func (c *channel) dropMarker(id int64) {
+	c.box.mu.Lock()
+	defer c.box.mu.Unlock()
+	c.queue = slices.DeleteFunc(c.queue, func(e stream.Event) bool {
+		return e.Kind == stream.EventBarrier && !e.Barrier.Snapshot && e.Barrier.ID == id
+	})
 }
 
 // barrier finds the first barrier with a snapshot: how many events lie before it, -1 when there is none.

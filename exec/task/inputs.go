@@ -355,11 +355,19 @@ func (t *inputTask) endChannel(ctx context.Context, i int) error {
 	return nil
 }
 
-// mark counts a marker; behind the last channel's it goes on.
+// mark counts a marker that came to the front of a channel; behind the last channel's it goes on.
 func (t *inputTask) mark(ctx context.Context, id int64) error {
 	t.marks[id]++
 	if t.marks[id] < len(t.box.channels) {
 		return nil
+	}
+	return t.marked(ctx, id)
+}
+
+// marked passes a marker on.
+func (t *inputTask) marked(ctx context.Context, id int64) error {
+	if err := t.hadEnough(ctx, t.flush(ctx)); err != nil {
+		return err
 	}
 	delete(t.marks, id)
 	t.timers.wake() // whoever waits for the marker may move the clock then
@@ -371,20 +379,43 @@ func (t *inputTask) mark(ctx context.Context, id int64) error {
 	return nil
 }
 
-// barriers looks for barriers when nothing else can be done: a marker counts once its channel can go no further; a cut is made when the barrier has come
-// on all channels. Rows that lie before it on a channel that waits for another go into the snapshot.
+// waitingMarkers passes a marker on when it has come on every channel, though rows lie before it on channels that wait for another.
+func (t *inputTask) waitingMarkers(ctx context.Context) error {
+	if len(t.box.channels) == 1 {
+		return nil
+	}
+	seen := map[int64]int{}
+	var order []int64
+	for _, c := range t.box.channels {
+		for _, id := range c.markers() {
+			if seen[id]++; seen[id] == 1 {
+				order = append(order, id)
+			}
+		}
+	}
+	for _, id := range order {
+		if seen[id]+t.marks[id] < len(t.box.channels) {
+			continue
+		}
+		for _, c := range t.box.channels {
+			c.dropMarker(id)
+		}
+		if err := t.marked(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// barriers looks for barriers when nothing else can be done: a cut is made when the barrier has come on all channels. Rows that lie before it on a channel that waits for another go into the snapshot.
 func (t *inputTask) barriers(ctx context.Context) (stop, cut bool, err error) {
+	if err := t.waitingMarkers(ctx); err != nil {
+		return false, false, err
+	}
 	at := make([]int, len(t.box.channels))
 	var b stream.Barrier
 	ready := true
 	for i, c := range t.box.channels {
-		if t.task.Ordered || t.held(i) {
-			for _, id := range c.markers() {
-				if err := t.mark(ctx, id); err != nil {
-					return false, false, err
-				}
-			}
-		}
 		var x stream.Barrier
 		if at[i], x = c.barrier(); at[i] < 0 {
 			ready = false
@@ -397,6 +428,9 @@ func (t *inputTask) barriers(ctx context.Context) (stop, cut bool, err error) {
 	}
 	var part *TaskSnapshot
 	if b.Snapshot {
+		if err := t.hadEnough(ctx, t.flush(ctx)); err != nil {
+			return false, false, err
+		}
 		part = newTaskSnapshot()
 		in := &InputsSnapshot{Combined: t.comb.Combined(), Idle: t.idleSent, Seq: t.seq, Merged: t.merged}
 		part.Inputs, part.Ended = in, t.finished

@@ -156,7 +156,7 @@ func (t *inputTask) fill(ctx context.Context, i int) error {
 			if e, ok = c.peek(); !ok {
 				return nil
 			}
-			if e.Kind == stream.EventBarrier {
+			if e.Kind == stream.EventBarrier && e.Barrier.Snapshot {
 				l.barred = true
 				return nil
 			}
@@ -177,6 +177,10 @@ func (t *inputTask) fill(ctx context.Context, i int) error {
 		case stream.EventWatermark:
 			b := Bound{Before: e.Watermark, Seq: e.Seq}
 			l.bound = l.bound.max(b)
+		case stream.EventBarrier: // a marker
+			if err := t.mark(ctx, e.Barrier.ID); err != nil {
+				return err
+			}
 		case stream.EventEnd:
 			l.ended = true
 			t.comb.Finish(i)
@@ -193,6 +197,9 @@ func (t *inputTask) fill(ctx context.Context, i int) error {
 
 // flush hands the pending rows to the chain as one batch, then what is known of the watermark behind them.
 func (t *inputTask) flush(ctx context.Context) error {
+	if !t.task.Ordered {
+		return nil
+	}
 	if len(t.pending) > 0 {
 		b, err := t.gather()
 		if err != nil {

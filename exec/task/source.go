@@ -298,16 +298,16 @@ func (s *source) run(ctx context.Context) error {
 			if status == nextEnd && !s.stopping {
 				s.ended = true
 			}
-			if status != nextDecode && len(s.markers) > 0 {
-				s.mark()
-				continue
-			}
 			if s.ended && !s.finished && !s.stopping {
 				s.finished = true
 				if err := s.endChain(ctx); err != nil {
 					return err
 				}
 				s.job.taskFinished()
+				continue
+			}
+			if status != nextDecode && len(s.markers) > 0 {
+				s.mark()
 				continue
 			}
 		}
