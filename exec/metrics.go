@@ -24,6 +24,7 @@ const (
 	BadRows        = "bad_rows"
 	StrayRetracts  = "stray_retractions" // a -U or -D for a row that was never there
 	StateRows      = "state_rows"        // gauge
+	WatermarkUs    = "watermark_us"      // gauge: the last watermark of a source before its end; absent before the first
 )
 
 // Counter returns the counter called name; keep the pointer in hot loops.
