@@ -17,9 +17,17 @@ type param func(t types.Type) (types.Type, error)
 // result gives the result type from the types of the arguments after the cast. Its nullability is that of the arguments unless a function says so.
 type result func(c Call, args []types.Type) types.Type
 
+// takeUnits are the functions with words among their arguments.
+var takeUnits = []string{"EXTRACT", "FLOOR", "CEIL", "TIMESTAMPADD", "TIMESTAMPDIFF", "TRIM", "-"}
+
 // scalar declares a function.
 func scalar(group, name, syntax, doc string, resolve func(Call) (Signature, error), aliases ...string) *Function {
-	return &Function{Name: name, Aliases: aliases, Kind: Scalar, Group: group, Syntax: syntax, Doc: doc, Resolve: resolve}
+	return &Function{Name: name, Aliases: aliases, Kind: Scalar, Group: group, Syntax: syntax, Doc: doc, Resolve: func(c Call) (Signature, error) {
+		if len(c.Units) > 0 && !slices.Contains(takeUnits, name) {
+			return Signature{}, fmt.Errorf("%s takes no time unit (%s)", c.Name, c.Units[0])
+		}
+		return resolve(c)
+	}}
 }
 
 // volatileScalar declares a function that is never folded.

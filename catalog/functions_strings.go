@@ -24,7 +24,12 @@ func init() {
 		scalar(g, "LOCATE", "LOCATE(a, s[, from])", "Where a first stands in s, from 1; 0 when it does not.", sig(2, is(types.IntType), text, text, integer)),
 		scalar(g, "INSTR", "INSTR(s, a[, from[, n]])", "Where the n-th a stands in s, from 1; 0 when it does not. A negative from counts and searches from the end.",
 			sig(2, is(types.IntType), text, text, integer, integer)),
-		scalar(g, "TRIM", "TRIM([BOTH | LEADING | TRAILING] [chars FROM] s)", "s without the blanks (or the given characters) at its ends.", sig(1, varying, text, text)),
+		scalar(g, "TRIM", "TRIM([BOTH | LEADING | TRAILING] [chars FROM] s)", "s without the blanks (or the given characters) at its ends.", func(c Call) (Signature, error) {
+			if len(c.Units) > 1 || len(c.Units) == 1 && c.Units[0] != "BOTH" && c.Units[0] != "LEADING" && c.Units[0] != "TRAILING" {
+				return Signature{}, fmt.Errorf("TRIM takes BOTH, LEADING or TRAILING, not %s", c.Units[0])
+			}
+			return sig(1, varying, text, text)(c)
+		}),
 		scalar(g, "LTRIM", "LTRIM(s[, chars])", "s without the blanks (or the given characters) at its start.", sig(1, varying, text, text)),
 		scalar(g, "RTRIM", "RTRIM(s[, chars])", "s without the blanks (or the given characters) at its end.", sig(1, varying, text, text)),
 		scalar(g, "BTRIM", "BTRIM(s[, chars])", "s without the blanks (or the given characters) at both ends.", sig(1, varying, text, text)),

@@ -264,7 +264,14 @@ func init() {
 		if err != nil {
 			return nil, err
 		}
+		for len(pairs) > 0 && pairs[len(pairs)-1] == "" { // as Java's split
+			pairs = pairs[:len(pairs)-1]
+		}
 		for _, p := range pairs {
+			if p == "" {
+				m = put(m, "", nil)
+				continue
+			}
 			parts, err := e.splitRegexp(p, kv, 2)
 			if err != nil {
 				return nil, err

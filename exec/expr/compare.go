@@ -395,7 +395,7 @@ func (e *distinctEval) Eval(ctx *Context, in Input) (arrow.Array, error) {
 	for i := range out {
 		both := lv[i] & rv[i]
 		if e.cmp.op == opNE {
-			out[i] = out[i]&both | lv[i] ^ rv[i]
+			out[i] = out[i]&both | (lv[i] ^ rv[i])
 		} else {
 			out[i] = out[i]&both | ^(lv[i] | rv[i])
 		}

@@ -206,14 +206,15 @@ func toInt64(v any) int64 {
 	return 0
 }
 
-const maxText = 1 << 30 // bytes of one value
+// maxText is how many bytes one value may have. (Tests lower it.)
+var maxText = 1 << 30
 
 func checkedRepeat(s string, n int64) (string, error) {
 	if s == "" {
 		return "", nil
 	}
 	if n > int64(maxText/len(s)) {
-		return "", fmt.Errorf("the result would be longer than 1 GiB: %d times %d bytes", n, len(s))
+		return "", fmt.Errorf("the result would be longer than %d bytes: %d times %d bytes", maxText, n, len(s))
 	}
 	return strings.Repeat(s, int(n)), nil
 }

@@ -524,13 +524,14 @@ func newToTimestampLTZ(c *call) (Evaluator, error) {
 			if len(o) > 1 {
 				precision = reader[int64](o[1])
 			}
-			whole := reader[int64](o[0])
+			var whole func(int) int64 // nil for FLOAT and DOUBLE
 			switch o[0].t.Kind {
 			case types.Decimal: // cut
 				d := reader[types.Dec](o[0])
 				whole = func(i int) int64 { v, _ := d(i).Int64(); return v }
 			case types.Float, types.Double:
-				whole = nil
+			default:
+				whole = reader[int64](o[0])
 			}
 			approx := reader[float64](o[0])
 			unit := c.result // of the result: microseconds or nanoseconds
