@@ -111,6 +111,9 @@ func (j *Job) Name() string { return j.name }
 // Columns returns the columns of a SELECT's result.
 func (j *Job) Columns() Schema { return j.columns }
 
+// Bounded reports whether the job ends by itself.
+func (j *Job) Bounded() bool { return j.bounded }
+
 // Done is closed when the job has ended.
 func (j *Job) Done() <-chan struct{} { return j.job.Done() }
 
