@@ -277,10 +277,11 @@ func (b *builder) sourceTask(n physical.Node, src *task.Source) *stage {
 
 // chain puts an operator behind a stage, in the same task.
 func (b *builder) chain(in *stage, name, id string, inputs int, schema types.Schema, make func() exec.Operator) *stage {
-	o := &task.Op{ID: id, Name: name, Inputs: inputs, New: make}
+	o := &task.Op{ID: id, Name: name, Inputs: inputs}
 	if schema != nil {
 		o.Schema = schema.Arrow()
 	}
+	o.New = checked(make, name, o.Schema)
 	in.to(task.Target{Op: o})
 	return &stage{task: in.task, op: o}
 }
@@ -290,10 +291,11 @@ func (b *builder) stateless(in *stage, n physical.Node, id string, schema types.
 	if !in.head {
 		return b.chain(in, n.Op(), id, 1, schema, make)
 	}
-	o := &task.Op{ID: id, Name: n.Op(), Inputs: 1, New: make}
+	o := &task.Op{ID: id, Name: n.Op(), Inputs: 1}
 	if schema != nil {
 		o.Schema = schema.Arrow()
 	}
+	o.New = checked(make, n.Op(), o.Schema)
 	in.task.Head = append(in.task.Head, o)
 	return &stage{task: in.task, op: o, head: true}
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/weir-sql/weir/types"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the expectations of operator scripts anew")
+var rewrite = flag.Bool("optest.rewrite", false, "write the expectations of operator scripts anew")
 
 // Operator says how a script drives an operator, or a chain of them.
 type Operator struct {

@@ -27,7 +27,7 @@ import (
 //	count late_rows 1              counters that are not zero
 //	error text                     the error that ends the case
 //
-// The last block is the expectation; `go test -rewrite` writes it anew.
+// The last block is the expectation; `go test -optest.rewrite` writes it anew.
 
 // Script is one case.
 type Script struct {
