@@ -28,7 +28,7 @@ type FormatConfig struct {
 	Zone    *time.Location
 	// KeepBad is Scan.KeepBad.
 	KeepBad bool
-	// MaxBytes is the length that a record may have at most, 0 for any (the connector enforces it).
+	// MaxBytes is the length that a record may have at most, 0 for any: a longer one is the error RecordTooLong, whatever the policy for bad records.
 	MaxBytes int64
 }
 
@@ -113,6 +113,12 @@ type FileWriter interface {
 	Size() int64
 	// Close writes the footer; it does not close the underlying writer.
 	Close() error
+}
+
+// RecordTooLong is the error of a record of more than most bytes. A connector whose blocks it does not fit returns it too.
+func RecordTooLong(split string, line, most int64) error {
+	return fmt.Errorf("%s:%d: the record that begins here is longer than %d bytes; a quote may not be closed; if it is right set 'source.max-record-size' = '%d mb'",
+		split, line, most, 2*((most>>20)+1))
 }
 
 func badRecordText(b *BadRecord) string {

@@ -9,6 +9,7 @@ import (
 	"hash/fnv"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/klauspost/compress/gzip"
@@ -304,8 +305,7 @@ func (r *textReader) header() error {
 }
 
 func (r *textReader) tooLong() error {
-	return fmt.Errorf("%s:%d: the record that begins here is longer than %d bytes; a quote may not be closed; if it is right set 'source.max-record-size' = '%d mb'",
-		r.f.path, r.at.line, r.s.t.maxRec, 2*((r.s.t.maxRec>>20)+1))
+	return connectors.RecordTooLong(r.f.path, r.at.line, r.s.t.maxRec)
 }
 
 // Next returns the next block of whole records.
@@ -415,12 +415,25 @@ func (r *textReader) cut(n int, lines int64) connectors.Block {
 			s.decoders.Put(d)
 			free()
 			if err != nil {
-				return out, err
+				return out, s.t.badRecord(err)
 			}
 			out.Batch.Record, err = s.complete(mem, out.Batch.Record, f, parts)
 			return out, err
 		},
 	}
+}
+
+// badRecord adds to a bad record of a table whose types were inferred what can be done.
+func (t *table) badRecord(err error) error {
+	var b *connectors.BadRecord
+	if t.decl.Columns != nil || !errors.As(err, &b) {
+		return err
+	}
+	c := *b
+	why, _, _ := strings.Cut(c.Err, "; to go on behind")
+	c.Err = why + "; the types were inferred from the first records: declare the columns, look at more records (SET 'weir.infer.rows'), or set '" +
+		t.formatName + ".ignore-parse-errors' = 'true'"
+	return &c
 }
 
 func (r *textReader) position() connectors.Position {

@@ -26,7 +26,7 @@ func (f Format) Decoder(c connectors.FormatConfig) (connectors.Decoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &decoder{cfg: cfg, columns: c.Columns, wanted: c.Wanted, keepBad: c.KeepBad}
+	d := &decoder{cfg: cfg, columns: c.Columns, wanted: c.Wanted, keepBad: c.KeepBad, most: c.MaxBytes}
 	s := make(types.Schema, len(c.Wanted))
 	position := make([]int, len(c.Columns))
 	for i := range position {
@@ -52,6 +52,7 @@ type decoder struct {
 	schema     *arrow.Schema
 	byPosition layout
 	keepBad    bool
+	most       int64 // bytes of a record, 0: any
 
 	cols  []*colbuf.Col
 	texts colbuf.Texts
@@ -70,7 +71,7 @@ func (d *decoder) init() {
 
 // Clone returns a decoder for another goroutine.
 func (d *decoder) Clone() connectors.Decoder {
-	e := &decoder{cfg: d.cfg, columns: d.columns, wanted: d.wanted, schema: d.schema, byPosition: d.byPosition, keepBad: d.keepBad}
+	e := &decoder{cfg: d.cfg, columns: d.columns, wanted: d.wanted, schema: d.schema, byPosition: d.byPosition, keepBad: d.keepBad, most: d.most}
 	e.init()
 	return e
 }
@@ -270,6 +271,7 @@ func (r *run) slowFrom(p int) error {
 // fast reads the row at p of data, which ends with a line end, and returns where the next one begins. On false columns may have been put already.
 func (r *run) fast(data []byte, p int) (int, bool) {
 	d := r.d
+	begin := p
 	last := len(r.l.to) - 1
 	for i, to := range r.l.to {
 		delim := d.cfg.delim
@@ -329,6 +331,9 @@ func (r *run) fast(data []byte, p int) (int, bool) {
 			d.badElement = false
 			return 0, false
 		}
+	}
+	if d.most > 0 && int64(p-begin) > d.most {
+		return 0, false
 	}
 	r.rows++
 	return p, true
@@ -443,6 +448,8 @@ func (r *run) slow(p int) (int, error) {
 		}
 	}
 	switch {
+	case d.most > 0 && int64(len(raw)) > d.most:
+		return 0, connectors.RecordTooLong(r.at.Split, line, d.most)
 	case d.scan.bad != "":
 		return next, r.fail(raw, line, d.scan.bad)
 	case len(raw) == 0 && (len(r.l.to) > 1 || d.cfg.hasNull):

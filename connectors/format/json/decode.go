@@ -23,6 +23,7 @@ func (f Format) Decoder(c connectors.FormatConfig) (connectors.Decoder, error) {
 	}
 	ignore := connectors.GetBool(c.Options, "ignore-parse-errors", false)
 	d := &decoder{
+		most:     c.MaxBytes,
 		missing:  connectors.GetBool(c.Options, "fail-on-missing-field", false),
 		skipBad:  ignore || c.KeepBad,
 		tolerant: ignore && !c.KeepBad,
@@ -38,9 +39,10 @@ func (f Format) Decoder(c connectors.FormatConfig) (connectors.Decoder, error) {
 type decoder struct {
 	columns  types.Schema // the wanted ones
 	schema   *arrow.Schema
-	missing  bool // fail on missing members
-	skipBad  bool // list bad records
-	tolerant bool // bad fields are NULL
+	most     int64 // bytes of a record, 0: any
+	missing  bool  // fail on missing members
+	skipBad  bool  // list bad records
+	tolerant bool  // bad fields are NULL
 
 	top   object
 	texts colbuf.Texts
@@ -104,7 +106,7 @@ func subObject(c *colbuf.Col) *object {
 
 // Clone returns a decoder for another goroutine.
 func (d *decoder) Clone() connectors.Decoder {
-	e := &decoder{columns: d.columns, schema: d.schema, missing: d.missing, skipBad: d.skipBad, tolerant: d.tolerant}
+	e := &decoder{columns: d.columns, schema: d.schema, most: d.most, missing: d.missing, skipBad: d.skipBad, tolerant: d.tolerant}
 	e.init()
 	return e
 }
@@ -184,7 +186,7 @@ func (r *run) all(lines int) error {
 			if next < len(body) && body[next] == '\r' {
 				next++
 			}
-			if next >= len(body) || body[next] != '\n' {
+			if next >= len(body) || body[next] != '\n' || d.most > 0 && int64(next-p) > d.most {
 				break
 			}
 			r.rows++
@@ -223,6 +225,9 @@ func (r *run) all(lines int) error {
 // line reads a line without its LF.
 func (r *run) line(b []byte, line int64) error {
 	d := r.d
+	if d.most > 0 && int64(len(b)) > d.most {
+		return connectors.RecordTooLong(r.at.Split, line, d.most)
+	}
 	if len(b) > 0 && b[len(b)-1] == '\r' {
 		b = b[:len(b)-1]
 	}

@@ -88,6 +88,7 @@ type codec struct {
 		binary.AppendByteOrder
 	}
 	keepBad bool
+	most    int64
 	name    string
 }
 
@@ -95,7 +96,7 @@ func newCodec(f Format, c connectors.FormatConfig) (*codec, error) {
 	if err := f.Check(c); err != nil {
 		return nil, err
 	}
-	d := &codec{typ: c.Columns[0].Type, name: c.Columns[0].Name, wanted: len(c.Wanted) > 0, latin: charset(c) == "ISO-8859-1", keepBad: c.KeepBad, order: binary.BigEndian}
+	d := &codec{typ: c.Columns[0].Type, name: c.Columns[0].Name, wanted: len(c.Wanted) > 0, latin: charset(c) == "ISO-8859-1", keepBad: c.KeepBad, most: c.MaxBytes, order: binary.BigEndian}
 	if strings.EqualFold(c.Options["endianness"], "little-endian") {
 		d.order = binary.LittleEndian
 	}
@@ -158,6 +159,10 @@ func (d *codec) Decode(ctx context.Context, data []byte, at connectors.RecordPos
 			raw, data = data[:e], data[e+1:]
 		} else {
 			raw, data = data, nil
+		}
+		if d.most > 0 && int64(len(raw)) > d.most {
+			col.Discard()
+			return connectors.Decoded{}, connectors.RecordTooLong(at.Split, line, d.most)
 		}
 		if err := d.put(col, raw, &texts); err != nil {
 			col.Truncate(rows)
