@@ -77,11 +77,11 @@ type sink struct {
 	env     *connectors.Env
 	run     int
 	staging string
-	files   int
+	files   int // begun so far
+	writes  int
 	open    map[string]*part
 	done    []finished // of this epoch
 	before  []string   // files that an overwrite replaces
-	cleared map[string]bool
 }
 
 // part is a file that is being written.
@@ -109,7 +109,7 @@ type receipt struct {
 
 // Open commits what a checkpoint left, and makes the hidden folder.
 func (s *sink) Open(ctx context.Context, env *connectors.Env, restored [][]byte) error {
-	s.env, s.open, s.cleared = env, map[string]*part{}, map[string]bool{}
+	s.env, s.open = env, map[string]*part{}
 	for _, r := range restored {
 		if err := s.Commit(ctx, r); err != nil {
 			return err
@@ -247,8 +247,8 @@ func (s *sink) writeRows(dir string, rec arrow.RecordBatch, rows []int32) error 
 		}
 		s.open[dir] = p
 	}
-	s.files++
-	p.used = s.files
+	s.writes++
+	p.used = s.writes
 	if err := p.w.write(rec, rows); err != nil {
 		return fmt.Errorf("table %s: %w", s.t.decl.Name, err)
 	}
