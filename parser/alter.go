@@ -4,7 +4,6 @@ import "github.com/weir-sql/weir/parser/ast"
 
 func (p *parser) alter() ast.Statement {
 	p.expect("ALTER")
-	src := p.i
 	switch {
 	case p.accept("TABLE"):
 		s := &ast.Alter{Kind: ast.TableObject, IfExists: p.ifExists(), Name: p.objectName("a table name")}
@@ -71,7 +70,6 @@ func (p *parser) alter() ast.Statement {
 	if p.accept("FUNCTION") {
 		return p.createFunction(&ast.CreateFunction{Alter: true, Temporary: temporary, System: system})
 	}
-	_ = src
 	p.unexpected("")
 	return nil
 }

@@ -393,6 +393,9 @@ func (p *parser) cast(src int, word string) {
 	p.expr()
 	p.expect("AS")
 	c.Type = p.typeName()
+	if t := c.Type; t.NotNull { // Flink's CAST gives the nullability of its argument
+		p.note(t.Start, t.Stop, p.prev().weir, ast.ExtSyntax, "")
+	}
 	p.expectOp(")")
 	p.emit(")", p.i-1)
 	c.Span = p.spanFrom(src)

@@ -91,7 +91,10 @@ func (p *parser) createTable(s *ast.CreateTable) ast.Statement {
 	if p.op("(") {
 		el := &elements{p: p, namesOnly: true}
 		p.i++
-		if !p.op(")") {
+		if p.op(")") { // all columns are inferred
+			t := p.tok()
+			p.note(p.prev().pos, t.end, t.weir, ast.ExtSyntax, "")
+		} else {
 			el.parse()
 		}
 		p.expectOp(")")
@@ -157,7 +160,7 @@ func (p *parser) distribution() *ast.Distribution {
 	return d
 }
 
-// features of CREATE TABLE .. LIKE, and whether each may be OVERWRITING.
+// likeFeatures are what CREATE TABLE .. LIKE may include or leave out.
 var likeFeatures = []string{"ALL", "CONSTRAINTS", "DISTRIBUTION", "PARTITIONS", "GENERATED", "OPTIONS", "WATERMARKS", "METADATA"}
 
 func (p *parser) tableLike() *ast.TableLike {
@@ -183,7 +186,6 @@ func (p *parser) tableLike() *ast.TableLike {
 			}
 			o.Span = p.spanFrom(at)
 			l.Options = append(l.Options, o)
-			p.acceptOp(",")
 			if p.acceptOp(")") {
 				break
 			}

@@ -324,9 +324,7 @@ func (p *parser) rowConstructor() {
 	r := &ast.RowCons{Explicit: true}
 	p.emitSlot(p.elements(&r.Elems, r), src)
 	p.emit("(", src)
-	if !p.op(")") {
-		p.exprList()
-	}
+	p.exprList()
 	p.expectOp(")")
 	p.emit(")", p.i-1)
 	r.Span = p.spanFrom(src)

@@ -80,7 +80,16 @@ func (p *parser) query() {
 	defer p.enter()()
 	if p.kw("WITH") {
 		p.with()
-		p.refuseSecondWith()
+		if p.secondWith() {
+			// TiDB would drop one of the two: the inner query is parsed by itself.
+			src := p.i
+			p.i++
+			q := p.fullQuery()
+			p.expectOp(")")
+			p.emit("SELECT", src)
+			p.emitSlot(q, src)
+			return
+		}
 	}
 	p.queryTerm()
 	for n := 0; setOperators[p.tok().up]; n++ {
@@ -98,15 +107,19 @@ func (p *parser) query() {
 	}
 }
 
-// refuseSecondWith refuses WITH .. (WITH .. query): TiDB would drop one of the two.
-func (p *parser) refuseSecondWith() {
-	for j := p.i; p.toks[j].kind == tokOp && p.toks[j].text == "("; j++ {
-		if m := p.match[j]; m >= 0 && p.toks[j+1].up == "WITH" {
-			if n := &p.toks[m+1]; !setOperators[n.up] && n.up != "ORDER" && n.up != "LIMIT" && n.up != "OFFSET" && n.up != "FETCH" {
-				p.notSupported(&p.toks[j+1], "a WITH directly inside another", "put all queries into the first one")
-			}
-		}
+// secondWith reports whether all of the query that follows a WITH is in
+// parentheses and begins with a WITH of its own.
+func (p *parser) secondWith() bool {
+	j := p.i
+	for p.toks[j].kind == tokOp && p.toks[j].text == "(" {
+		j++
 	}
+	m := p.match[p.i]
+	if j == p.i || m < 0 || p.toks[j].up != "WITH" {
+		return false
+	}
+	n := &p.toks[m+1]
+	return !setOperators[n.up] && n.up != "ORDER" && n.up != "LIMIT" && n.up != "OFFSET" && n.up != "FETCH"
 }
 
 func (p *parser) setOperator() {
@@ -235,6 +248,9 @@ func (p *parser) values() {
 			p.expectOp(")")
 		default:
 			p.valueExpr()
+			if t := &p.toks[at]; t.text == "(" && t.kind == tokOp && p.match[at] < p.i-1 { // (1 + 2) * 3
+				p.note(t.pos, p.prev().end, t.weir, ast.ExtSyntax, "("+p.text[t.pos.Offset:p.prev().end]+")")
+			}
 		}
 		p.emit(")", at)
 		row.Span = p.spanFrom(at)

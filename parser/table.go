@@ -16,6 +16,11 @@ type openJoin struct {
 // Each join gets a condition that carries what MySQL cannot say: ON `#n`(c), or
 // USING (`#n`) for USING, NATURAL and CROSS. Only a comma has none.
 func (p *parser) from() {
+	p.joins(false)
+}
+
+// joins rewrites what from does; inside parentheses it notes what Flink has not.
+func (p *parser) joins(parens bool) {
 	var open []openJoin
 	p.tableFactor()
 	for n := 1; ; n++ {
@@ -40,6 +45,9 @@ func (p *parser) from() {
 			// than that cannot have it.
 			p.unexpected("ON")
 		case len(open) == 0 && p.acceptOp(","):
+			if t := p.prev(); parens {
+				p.note(t.pos, t.end, t.weir, ast.ExtSyntax, " CROSS JOIN")
+			}
 			p.emit(",", p.i-1)
 			p.tableFactor()
 			continue
@@ -140,7 +148,7 @@ func (p *parser) tableFactor() {
 		}
 		p.emit("(", p.i)
 		p.i++
-		p.from()
+		p.joins(true)
 		p.expectOp(")")
 		p.emit(")", p.i-1)
 	case p.is("UNNEST"):
@@ -153,7 +161,10 @@ func (p *parser) tableFactor() {
 		if p.isName(0) && !p.isCall() {
 			p.unexpected("")
 		}
+		at := p.i
 		p.tableFunction(src, lateral)
+		t := &p.toks[at]
+		p.note(t.pos, t.end, t.weir, ast.ExtSyntax, "TABLE("+t.text+"..)")
 	case p.isString():
 		f := &ast.FileTable{Path: p.stringLit("a file")}
 		p.noteFile(p.prev())

@@ -208,6 +208,8 @@ func (l *lowerer) setOps(list []tidb.Node) ast.QueryBody {
 func (l *lowerer) selectBlock(s *tidb.SelectStmt) ast.QueryBody {
 	fields := s.Fields.Fields
 	switch n := l.takeExpr(fields[0].Expr).(type) {
+	case *ast.Query:
+		return n
 	case *ast.Values:
 		for _, f := range fields[1:] {
 			a := l.expr(f.Expr)

@@ -17,7 +17,7 @@ type Piece struct {
 // must be:
 //
 //	as a column      an ast.Expr, or a marker: *Order, *Postfix, *Infix, *Symmetric
-//	first in SELECT  *ast.Select, *ast.Values
+//	first in SELECT  *ast.Select, *ast.Values; *ast.Query for a query parsed apart
 //	as a function    Fn, or a marker around its argument: *On, *Window, *Pattern
 //	as a table       ast.TableRef
 //	after AS         *ast.Ident (columns), *Derived (queries in FROM)

@@ -2,7 +2,7 @@ SELECT *
 FROM ticker
 MATCH_RECOGNIZE (
   PARTITION BY symbol
-  ORDER BY at
+  ORDER BY seen_at
   MEASURES
     FIRST(DOWN.price) AS top,
     LAST(DOWN.price) AS bottom,

@@ -1,7 +1,7 @@
 CREATE VIEW latest_rates AS
-SELECT currency, rate, at
+SELECT currency, rate, seen_at
 FROM (
-  SELECT *, ROW_NUMBER() OVER (PARTITION BY currency ORDER BY at DESC) AS rank_
+  SELECT *, ROW_NUMBER() OVER (PARTITION BY currency ORDER BY seen_at DESC) AS rank_
   FROM rate_updates
 )
 WHERE rank_ = 1;

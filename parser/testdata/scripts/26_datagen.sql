@@ -1,7 +1,7 @@
 CREATE TABLE gen (
   id INT,
   price DOUBLE,
-  at AS LOCALTIMESTAMP,
+  seen_at AS LOCALTIMESTAMP,
   p AS PROCTIME()
 ) WITH (
   'connector' = 'datagen',
@@ -10,5 +10,5 @@ CREATE TABLE gen (
   'fields.id.start' = '1',
   'fields.id.end' = '1000'
 );
-CREATE TABLE out WITH ('connector' = 'print') LIKE gen (EXCLUDING ALL);
-INSERT INTO out SELECT id, ROUND(price, 2), at, p FROM gen;
+CREATE TABLE results WITH ('connector' = 'print') LIKE gen (EXCLUDING ALL);
+INSERT INTO results SELECT id, ROUND(price, 2), seen_at, p FROM gen;
