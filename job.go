@@ -63,6 +63,8 @@ func (j *Job) start(ctx context.Context, plan *physical.Plan, o ExecOptions, q *
 		Query: firstLine(j.sql), Allocator: j.db.allocator, Clock: j.db.opts.Clock, Log: j.db.opts.Log, Zone: j.db.Zone(),
 		BatchRows: atoi(config["weir.batch-size"]), Threads: threads(config), Budget: j.budget, Config: config,
 		Stdin: j.db.opts.Stdin, Stdout: j.db.opts.Stdout, Stderr: j.db.opts.Stderr,
+		// A statement that is waited for moves a virtual clock to its next timer whenever it has nothing else to do.
+		Jump: o.RequireBounded,
 	}
 	to.CheckpointAfterRows, to.StopAfterRows = o.StopAfterRows, o.StopAfterRows > 0
 	if o.Restore != nil {
