@@ -38,8 +38,8 @@ type WindowAggregateConfig struct {
 //
 // A result is one +I for each key and window that had rows, when the watermark reaches the end of the window less one unit, ordered by window end, then
 // by the first appearance of the group: earliest slice, then arrival in it. HOP and CUMULATE keep one state for each slice and merge them when a window
-// closes; where a result depends on the order of rows (sums of FLOAT and DOUBLE, FIRST_VALUE, LISTAGG and the like) they keep one for each window, and
-// rows come to it in the order of arrival.
+// closes; where a result depends on the order of rows (sums of FLOAT and DOUBLE, FIRST_VALUE, LISTAGG and the like) they keep one for each window (of
+// CUMULATE only for those that differ), and rows come to it in the order of arrival.
 //
 // Late rows: each row is judged by the watermark before it. It is dropped, counted (late_rows) and offered to the side output "late" only when the last
 // of its windows has closed; else it counts in those that have not (partly_late_rows). Rows without event time are skipped and counted.
@@ -139,12 +139,19 @@ func (o *WindowAggregate) update(b *stream.Batch) error {
 	if o.w.perWindow {
 		from = o.split.ends
 	}
-	for i, sp := range o.split.spots {
+	spots, lists := o.split.spots, o.split.lists
+	if o.w.chained() {
+		if err := o.w.chain(&o.split); err != nil {
+			return err
+		}
+		spots, lists = o.w.spots, o.w.lists
+	}
+	for i, sp := range spots {
 		s, err := o.w.at(sp.end, sp.first)
 		if err != nil {
 			return err
 		}
-		rows := o.split.lists[i]
+		rows := lists[i]
 		n := len(rows)
 		if rows == nil {
 			n = int(b.Record.NumRows())
@@ -179,7 +186,7 @@ func (o *WindowAggregate) addNow(b *stream.Batch) error {
 		for i := range s.ends {
 			s.ends[i] = ends
 		}
-		for e := ends; e <= o.w.w.lastEnd(ends); e += o.w.w.step {
+		for e := ends; e == ends || e <= o.w.w.lastEnd(ends) && !o.w.chained(); e += o.w.w.step {
 			s.spots, s.lists = append(s.spots, spot{e, e}), append(s.lists, b.Selection)
 		}
 	} else {

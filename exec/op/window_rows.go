@@ -88,6 +88,11 @@ func (s *splitter) split(b *stream.Batch, ts arrow.Array, floor stream.Time) err
 		}
 		if s.perWindow {
 			s.ends[r] = cur
+			if s.w.Kind == Cumulate {
+				k := s.find(spot{sp.first, sp.first})
+				s.lists[k] = append(s.lists[k], int32(r))
+				continue
+			}
 			for e := sp.first; e <= s.w.lastEnd(cur); e += s.w.step {
 				k := s.find(spot{e, e})
 				s.lists[k] = append(s.lists[k], int32(r))

@@ -1,7 +1,9 @@
 package op
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"sort"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -16,7 +18,8 @@ import (
 // slice is the state of one slice: its groups and their accumulators. Rows that came late for some of the slice's windows have a slice of their own,
 // with a later first window, so that they count in no window that had closed before them, however rows are batched.
 //
-// Where the result depends on the order of rows across slices (perWindow), a slice stands for one window and each row is in several of them.
+// Where the result depends on the order of rows across slices (perWindow), each row is in several of them: for HOP a slice stands for one window, for
+// CUMULATE for all windows from the one that ends at end to that of the next slice, since they have the same rows so far.
 type slice struct {
 	end   int64 // wall clock end of the slice
 	first int64 // end of the first window that takes it
@@ -56,6 +59,10 @@ type windowState struct {
 	wm     stream.Time // all windows that this closes are closed
 	rows   int64       // number of the next row
 	lastS  *slice      // the slice asked for last
+
+	restoring bool
+	spots     []spot // of chain
+	lists     [][]int32
 
 	ids, seq, dst []int32 // scratch
 }
@@ -122,14 +129,59 @@ func (w *windowState) at(end, first int64) (*slice, error) {
 		return nil, err
 	}
 	s.end, s.first, s.next, s.last = end, first, first, w.w.lastEnd(end)
-	if w.perWindow {
+	if w.perWindow && w.w.Kind == Hop {
 		s.last = end
+	}
+	if w.chained() && !w.restoring && i > 0 && w.w.start(w.slices[i-1].end) == w.w.start(end) {
+		s.from = []int64{}
+		if err := w.merge(s, w.slices[i-1]); err != nil {
+			return nil, err
+		}
 	}
 	w.slices = append(w.slices, nil)
 	copy(w.slices[i+1:], w.slices[i:])
 	w.slices[i] = s
 	w.lastS = s
 	return s, nil
+}
+
+// chained says that the slices of a maximal window of CUMULATE are a chain in which each holds the rows of those before it too.
+func (w *windowState) chained() bool { return w.perWindow && w.w.Kind == Cumulate }
+
+// chain turns rows by the first window that takes them into rows by slice: each goes to its own slice, which begins as a copy of the one before it, and
+// to all later ones of its maximal window.
+func (w *windowState) chain(sp *splitter) error {
+	order := make([]int, len(sp.spots))
+	for k := range order {
+		order[k] = k
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(sp.spots[a].first, sp.spots[b].first) })
+	for _, k := range order {
+		if _, err := w.at(sp.spots[k].first, sp.spots[k].first); err != nil {
+			return err
+		}
+	}
+	var spots []spot
+	var lists [][]int32
+	at := map[spot]int{}
+	for _, k := range order {
+		first := sp.spots[k].first
+		i := sort.Search(len(w.slices), func(i int) bool { return w.slices[i].end >= first })
+		for ; i < len(w.slices) && w.w.start(w.slices[i].end) == w.w.start(first); i++ {
+			to := spot{w.slices[i].end, w.slices[i].first}
+			j, ok := at[to]
+			switch {
+			case !ok:
+				at[to] = len(spots)
+				spots, lists = append(spots, to), append(lists, sp.lists[k])
+			default: // a list of its own, in the order of rows
+				lists[j] = append(slices.Clone(lists[j]), sp.lists[k]...)
+				slices.Sort(lists[j])
+			}
+		}
+	}
+	w.spots, w.lists = spots, lists
+	return nil
 }
 
 // groups finds or inserts the groups of n rows of a slice. base is the number of row 0 of the batch; from (nil: the slice itself) has the end of the
@@ -212,7 +264,7 @@ func (w *windowState) advance(wm stream.Time, before *stream.Time, out exec.Outp
 func (w *windowState) fire(end int64, before *stream.Time, out exec.Output) error {
 	start := w.w.start(end)
 	low := start
-	if w.perWindow {
+	if w.perWindow && w.w.Kind == Hop {
 		low = end - 1 // the window's own slice only
 	}
 	lo := sort.Search(len(w.slices), func(i int) bool { return w.slices[i].end > low })
@@ -227,8 +279,8 @@ func (w *windowState) fire(end int64, before *stream.Time, out exec.Output) erro
 	var result *slice
 	var err error
 	switch {
-	case len(parts) == 1:
-		result = parts[0]
+	case len(parts) == 1 || w.chained():
+		result = parts[len(parts)-1]
 	case w.w.Kind == Cumulate:
 		// What has been closed once stays together for all later steps.
 		result = parts[0]
@@ -493,6 +545,8 @@ func (w *windowState) snapshotDistinct(s *slice, i int, to exec.StateWriter) err
 }
 
 func (w *windowState) restore(from exec.StateReader) error {
+	w.restoring = true
+	defer func() { w.restoring = false }()
 	for _, rec := range from.Table("window") {
 		// After a change of parallelism several parts come together: the watermark that all have reached, and a row number behind all of theirs.
 		wm := stream.Time(values[int64](rec.Column(0))[0])
