@@ -470,7 +470,7 @@ func (p *parser) descriptor(src int) {
 
 // jsonPair rewrites [KEY] k VALUE v, or k : v.
 func (p *parser) jsonPair(parts *callParts, comma func()) {
-	if p.is("KEY") && p.peek(1).kind != tokOp {
+	if p.is("KEY") && (p.peek(1).kind != tokOp && p.peek(1).up != "VALUE" || p.opAt(1, "(")) {
 		p.i++
 	}
 	p.exprUntil("VALUE")

@@ -20,7 +20,7 @@ import (
 
 // Limits of what is parsed. What is beyond them is refused with CodeLimit.
 const (
-	MaxText      = 1 << 20 // bytes of a script
+	MaxText      = 1 << 20 // bytes of what is parsed at once
 	maxDepth     = 300     // nesting of queries, expressions and types
 	maxOperators = 10_000  // operators of one expression, set operations of one query
 	maxJoins     = 1_000   // tables of one FROM
@@ -63,10 +63,13 @@ func ParseStatement(text string) (ast.Statement, error) {
 }
 
 // ParsePart parses one part of a script as Split gives it. Positions are those
-// in the whole text. The error, if any, is an *Error.
+// in the whole text, which may be longer than MaxText as long as the part is not.
+// The error, if any, is an *Error.
 func ParsePart(text string, part Part) (ast.Statement, error) {
-	if err := checkSize(text); err != nil {
-		return nil, err
+	if err := checkSize(text[part.Start.Offset:part.End]); err != nil {
+		e := err.(*Error)
+		e.Pos, e.End = part.Start, part.Start.Offset
+		return nil, e
 	}
 	p := newParser(text, part.Start, part.End)
 	s, err := p.parseNext()

@@ -119,3 +119,19 @@ func TestParseGivesTheStatementsBeforeTheError(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestLongScript: a script may be longer than what is parsed at once.
+func TestLongScript(t *testing.T) {
+	text := "SELECT 1;\n" + strings.Repeat("-- a long comment\n", MaxText/10) + "SELECT 2;\nSELECT FROM;"
+	parts, _ := Split(text)
+	if len(parts) != 3 {
+		t.Fatalf("%d parts", len(parts))
+	}
+	if s, err := ParsePart(text, parts[1]); err != nil || ast.Print(s) != "SELECT 2" {
+		t.Error(s, err)
+	}
+	_, err := ParsePart(text, parts[2])
+	if e, ok := err.(*Error); !ok || e.Pos.Line != 3+MaxText/10 || e.Pos.Column != 8 {
+		t.Error(err)
+	}
+}

@@ -393,7 +393,11 @@ func (p *printer) args(c *Call) {
 			default:
 				p.w("KEY ")
 			}
-			p.expr(a, 0)
+			if i%2 == 0 {
+				p.expr(a, levelPrimary)
+			} else {
+				p.expr(a, 0)
+			}
 		}
 		return
 	}
