@@ -255,13 +255,24 @@ func (p *parser) argument(tableFunction bool) {
 	case t.up == "TABLE":
 		p.i++
 		p.tableArg(src, &ast.TableArg{})
-	case tableFunction && p.op("(") && p.isQuery(p.i+1):
+	case tableFunction && p.op("(") && p.isQuery(p.i+1) && p.endsTable(p.match[p.i]):
 		p.tableArg(src, &ast.TableArg{})
 	case t.up == "SELECT" || t.up == "VALUES" || t.up == "WITH":
 		p.failAt(t, CodeSyntax, "put the query in parentheses", "a query cannot be an argument without parentheses")
 	default:
 		p.valueExpr()
 	}
+}
+
+// endsTable reports whether the parenthesis at token m ends a query that is a
+// table, not the start of an expression like (SELECT ..) + 1.
+func (p *parser) endsTable(m int) bool {
+	if m < 0 {
+		return true
+	}
+	n := &p.toks[m+1]
+	return n.kind == tokEOF || n.kind == tokHint || n.up == "PARTITION" || n.up == "ORDER" ||
+		n.kind == tokOp && (n.text == "," || n.text == ")" || n.text == ";")
 }
 
 // tableArg rewrites an argument that is a table: a name behind TABLE, or a query.
