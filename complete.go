@@ -655,3 +655,6 @@ func (c *completer) afterDot() {
 		}
 	}
 }
+
+// Nearest returns the name that word was most likely meant to be, or "".
+func Nearest(word string, names []string) string { return catalog.Nearest(word, names) }

@@ -7,13 +7,14 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/weir-sql/weir"
 )
 
-// Runner runs statements and prints what they give: results to Out, everything else to Err.
+// Runner runs statements and prints what they give: results to Out, everything else to Err. Its methods are for one goroutine, but for Status.
 type Runner struct {
 	DB     *weir.DB
 	Writer WriterOptions
@@ -23,22 +24,34 @@ type Runner struct {
 	Quiet bool
 	// ContinueOnError goes on behind a failed statement; the exit status is 1 all the same.
 	ContinueOnError bool
-	// Interactive: ok is printed for statements without a result, and INSERTs run on in the background.
+	// Interactive: ok is printed for statements without a result, and unbounded INSERTs belong to the session and not to the script.
 	Interactive bool
 	// Timing prints how long each statement took.
 	Timing bool
+	// Progress: Err is a terminal, on which a line may say what a running statement has read so far.
+	Progress bool
 
+	// Limit is how many rows of a bounded result are printed unless Writer.MaxRows says less; 0 for all. Unlike MaxRows it is meant for a person.
+	Limit int64
+
+	mu    sync.Mutex  // of what is printed while a statement runs
+	shown bool        // there is a progress line
 	jobs  []*weir.Job // unbounded INSERTs that run on
-	stats []StatementStats
+	// stats has an entry for each statement; backs are the entries of jobs, which are filled when they end.
+	stats []*StatementStats
+	backs []*StatementStats
 }
 
 // StatementStats is the entry of one statement in the file of --stats.
 type StatementStats struct {
-	Statement string     `json:"statement"`
-	Line      int        `json:"line"`
-	Error     string     `json:"error,omitempty"`
-	WallMs    float64    `json:"wall_ms"`
-	Stats     weir.Stats `json:"stats"`
+	File      string  `json:"file,omitempty"`
+	Line      int     `json:"line"`
+	Statement string  `json:"statement"`
+	Error     string  `json:"error,omitempty"`
+	WallMs    float64 `json:"wall_ms"`
+	// Watermark is the lowest of those that the tables reached, empty when none has one.
+	Watermark string `json:"watermark,omitempty"`
+	weir.Stats
 }
 
 // Exit statuses of the command line.
@@ -49,42 +62,58 @@ const (
 	ExitInterrupted = 130
 )
 
-// errClosed says that nobody reads the output any more.
-var errClosed = errors.New("the output was closed")
+var (
+	// errClosed says that nobody reads the output any more.
+	errClosed = errors.New("the output was closed")
+	// errStopped says that a statement was interrupted and stopped in order.
+	errStopped = errors.New("stopped")
+)
 
 func isClosed(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, errClosed)
 }
 
-// RunScript runs all statements of a script in order. name is its file name, for messages. It returns the exit status.
+// RunScript runs all statements of a script in order and waits for what it started. name is its file name, for messages. It returns the exit status.
+// When ctx ends what runs is stopped in order.
 func (r *Runner) RunScript(ctx context.Context, text, name string) int {
 	text = strings.TrimPrefix(text, "\ufeff")
 	script := weir.Split(text)
 	status := ExitOK
-	for _, st := range script.Statements {
-		err := r.RunStatement(ctx, st)
-		if err == nil {
+	for i, st := range script.Statements {
+		err := r.run(ctx, context.Background(), st, name)
+		switch {
+		case err == nil:
 			continue
-		}
-		if isClosed(err) {
-			r.cancelJobs()
-			return ExitOK
-		}
-		if ctx.Err() != nil {
-			r.cancelJobs()
+		case isClosed(err):
+			return r.closed(len(script.Statements) - i - 1)
+		case errors.Is(err, errStopped):
+			r.stopJobs()
 			return ExitInterrupted
 		}
 		r.PrintError(st.Place(err), text, name)
 		status = ExitFailed
 		if !r.ContinueOnError {
-			r.cancelJobs()
+			r.stopJobs()
 			return status
 		}
 	}
-	if s := r.WaitJobs(ctx); s != ExitOK {
-		status = s
+	if script.Open == "in comment" && !script.Unfinished {
+		r.PrintError(&weir.Error{Code: "WEIR-1001", Msg: "the comment that begins here has no end", Hint: "close it with */", Line: script.OpenLine, Column: script.OpenColumn,
+			Offset: len(text), End: len(text)}, text, name)
+		status = ExitFailed
 	}
-	return status
+	return max(status, r.WaitJobs(ctx))
+}
+
+// closed ends a script whose reader has gone: in silence when nothing is left to do.
+func (r *Runner) closed(left int) int {
+	n := len(r.jobs)
+	r.stopJobs()
+	if left == 0 && n == 0 {
+		return ExitOK
+	}
+	r.note(fmt.Sprintf("the output was closed: %d %s not run, %d %s stopped", left, plural(int64(left), "statement"), n, plural(int64(n), "job")))
+	return ExitFailed
 }
 
 // PrintError prints an error with its place in the text.
@@ -97,145 +126,218 @@ func (r *Runner) PrintError(err error, text, name string) {
 	fmt.Fprintf(r.Err, "error: %v\n", err)
 }
 
-// RunStatement runs one statement; positions in its error are those of the statement's own text.
-func (r *Runner) RunStatement(ctx context.Context, st weir.Statement) (err error) {
+// RunStatement runs one statement and waits for it, unless it is an INSERT without an end. When ctx ends the statement is stopped in order. Positions in
+// its error are those of the statement's own text.
+func (r *Runner) RunStatement(ctx context.Context, st weir.Statement) error {
+	return r.run(ctx, context.Background(), st, "")
+}
+
+// run runs one statement. The end of soft stops it in order, that of hard at once; either gives errStopped.
+func (r *Runner) run(soft, hard context.Context, st weir.Statement, file string) (err error) {
+	if soft.Err() != nil {
+		return errStopped
+	}
 	began := time.Now()
-	entry := StatementStats{Statement: firstLine(st.Text), Line: st.Line}
+	entry := &StatementStats{File: file, Statement: firstLine(st.Text), Line: st.Line}
+	r.stats = append(r.stats, entry)
 	defer func() {
-		entry.WallMs = float64(time.Since(began).Microseconds()) / 1000
+		wall := time.Since(began)
+		entry.WallMs = float64(wall.Microseconds()) / 1000
 		if err != nil {
 			entry.Error = err.Error()
 		}
-		r.stats = append(r.stats, entry)
 		if r.Timing && err == nil {
-			fmt.Fprintf(r.Err, "Time: %.3f ms\n", entry.WallMs)
+			fmt.Fprintf(r.Err, "Time: %s\n", wall.Round(10*time.Microsecond))
 		}
 	}()
-	res, err := r.DB.ExecuteWith(ctx, st.Text, weir.ExecOptions{Background: r.Interactive})
+
+	// Planning is given up at once; what runs then is stopped in order.
+	ctx, cancel := context.WithCancel(hard)
+	defer cancel()
+	detach := context.AfterFunc(soft, cancel)
+	res, err := r.DB.ExecuteWith(ctx, st.Text, weir.ExecOptions{Background: true})
+	if !detach() {
+		discard(res)
+		return errStopped
+	}
 	if err != nil {
 		return err
 	}
-	for _, w := range res.Warnings {
-		r.note("warning: " + w)
+	for _, n := range res.Notes {
+		r.warn(st, n)
 	}
 	switch {
-	case res.Query != nil:
-		n, err := r.Print(res.Query)
-		if job := res.Query.Job(); job != nil {
-			entry.Stats = job.Stats()
-			r.note(summary(fmt.Sprintf("%d %s", n, plural(n, "row")), entry.Stats, time.Since(began)))
-			if err == nil && ctx.Err() != nil {
-				return ctx.Err()
-			}
-		}
+	case res.Query != nil && res.Query.Job() == nil:
+		_, err := r.Print(res.Query)
 		return err
-	case res.Job != nil && !res.Job.Finished():
-		r.jobs = append(r.jobs, res.Job)
-		if r.Interactive {
-			fmt.Fprintf(r.Err, "job %s runs on: %s\n", res.Job.ID(), res.Job.Name())
-		}
+	case res.Query != nil:
+		return r.runQuery(soft, hard, res.Query, entry, began)
 	case res.Job != nil:
-		entry.Stats = res.Job.Stats()
-		r.note(summary(fmt.Sprintf("%d %s written", res.RowCount, plural(res.RowCount, "row")), entry.Stats, time.Since(began)))
+		return r.runInsert(soft, hard, res.Job, entry, began)
 	case r.Interactive:
-		fmt.Fprintln(r.Err, "ok")
+		r.note("ok")
 	}
 	return nil
 }
 
-// Print prints a result and returns its number of rows.
-func (r *Runner) Print(q *weir.Query) (rows int64, err error) {
-	defer q.Close()
-	options := r.Writer
-	options.Zone = q.Zone()
-	w, err := newWriter(r.Out, options)
-	if err != nil {
-		return 0, err
+func discard(res *weir.Result) {
+	if res == nil {
+		return
 	}
-	if t, ok := w.(*tableWriter); ok && !q.Bounded() {
-		t.stream()
+	if res.Query != nil {
+		res.Query.Close()
 	}
-	if err := w.begin(q.Columns(), q.Updating()); err != nil {
-		return 0, err
+	if res.Job != nil {
+		res.Job.Cancel()
 	}
-	for b, err := range q.Rows() {
-		if err != nil {
-			if rows > 0 {
-				w.end(rows)
-			}
-			return rows, err
-		}
-		cut := b
-		n := int64(b.Len())
-		if limit := r.Writer.MaxRows; limit > 0 && rows+n > limit {
-			n = limit - rows
-			cut = firstRows(b, int(n))
-		}
-		if err := w.batch(cut); err != nil {
-			return rows, err
-		}
-		rows += n
-		if r.Writer.MaxRows > 0 && rows >= r.Writer.MaxRows {
-			r.note(fmt.Sprintf("stopped behind %d rows (--max-rows)", rows))
-			break
-		}
-	}
-	return rows, w.end(rows)
 }
 
-// firstRows selects the first n rows of b.
-func firstRows(b weir.Batch, n int) weir.Batch {
-	sel := make([]int32, n)
-	for i := range sel {
-		sel[i] = int32(b.Row(i))
+// runQuery prints a running SELECT.
+func (r *Runner) runQuery(soft, hard context.Context, q *weir.Query, entry *StatementStats, began time.Time) error {
+	job := q.Job()
+	defer stopWith(soft, hard, job)()
+	n, err := r.Print(q)
+	entry.Stats, entry.Watermark = job.Stats(), watermarkOf(job.Stats())
+	head := fmt.Sprintf("%d %s", n, plural(n, "row"))
+	if soft.Err() != nil {
+		head, err = "stopped: "+head, errors.Join(err, errStopped)
+		if !isClosed(err) {
+			err = errStopped
+		}
 	}
-	b.Selection = sel
-	return b
+	if err == nil || errors.Is(err, errStopped) {
+		r.note(summary(head, entry.Stats, time.Since(began)))
+	}
+	return err
+}
+
+// runInsert waits for an INSERT that has an end, and remembers one that has none.
+func (r *Runner) runInsert(soft, hard context.Context, job *weir.Job, entry *StatementStats, began time.Time) error {
+	if !job.Bounded() && !strings.EqualFold(r.DB.Config()["table.dml-sync"], "true") {
+		r.jobs, r.backs = append(r.jobs, job), append(r.backs, entry)
+		if r.Interactive {
+			r.note(fmt.Sprintf("job %s runs in the background: %s (\\jobs lists, \\stop %s stops it)", job.ID(), job.Name(), job.ID()))
+		}
+		return nil
+	}
+	defer stopWith(soft, hard, job)()
+	stop := r.watch(job, nil)
+	err := job.Wait(context.Background())
+	stop()
+	s := job.Stats()
+	entry.Stats, entry.Watermark = s, watermarkOf(s)
+	head := fmt.Sprintf("%d %s written", s.RowsOut, plural(s.RowsOut, "row"))
+	if soft.Err() != nil {
+		head, err = "stopped: "+head, errStopped
+	}
+	if err == nil || errors.Is(err, errStopped) {
+		r.note(summary(head, s, time.Since(began)))
+	}
+	return err
+}
+
+// stopTimeout is how long a job may take to stop in order before it is ended at once.
+const stopTimeout = 10 * time.Second
+
+// stopWith stops a job in order when soft ends, and at once when hard does, until the function that it returns is called.
+func stopWith(soft, hard context.Context, job *weir.Job) func() {
+	a := context.AfterFunc(soft, func() { stopJob(job) })
+	b := context.AfterFunc(hard, func() { job.Cancel() })
+	return func() { a(); b() }
+}
+
+// stopJob stops a job in order: what it has read is worked off and committed, windows stay open.
+func stopJob(job *weir.Job) {
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	if snap, err := job.Stop(ctx); err == nil {
+		snap.Release()
+	}
+	job.Cancel()
 }
 
 // WaitJobs waits for the INSERTs that run on and prints their summaries.
 func (r *Runner) WaitJobs(ctx context.Context) int {
 	status := ExitOK
-	for _, j := range r.jobs {
+	for i, j := range r.jobs {
+		stop := r.watch(j, nil)
 		err := j.Wait(ctx)
-		switch {
-		case ctx.Err() != nil:
+		stop()
+		if ctx.Err() != nil {
 			status = ExitInterrupted
-			j.Cancel()
-		case err != nil:
+			break
+		}
+		r.endJob(j, r.backs[i])
+		if err != nil {
 			r.PrintError(err, "", "")
 			status = ExitFailed
 		}
-		s := j.Stats()
-		r.note(summary(fmt.Sprintf("%s: %d %s written", j.Name(), s.RowsOut, plural(s.RowsOut, "row")), s, 0))
+		r.jobs[i] = nil
 	}
-	r.jobs = nil
+	r.stopJobs()
 	return status
 }
 
-func (r *Runner) cancelJobs() {
+// stopJobs stops the INSERTs that run on, all at a time, and prints their summaries.
+func (r *Runner) stopJobs() {
+	var wg sync.WaitGroup
 	for _, j := range r.jobs {
-		j.Cancel()
+		if j != nil {
+			wg.Go(func() { stopJob(j) })
+		}
 	}
-	r.jobs = nil
+	wg.Wait()
+	for i, j := range r.jobs {
+		if j != nil {
+			r.endJob(j, r.backs[i])
+		}
+	}
+	r.jobs, r.backs = nil, nil
+}
+
+// endJob prints the summary of a job that has ended.
+func (r *Runner) endJob(j *weir.Job, entry *StatementStats) {
+	s := j.Stats()
+	entry.Stats, entry.Watermark = s, watermarkOf(s)
+	if err := j.Err(); err != nil {
+		entry.Error = err.Error()
+	}
+	r.note(summary(fmt.Sprintf("%s: %d %s written", j.Name(), s.RowsOut, plural(s.RowsOut, "row")), s, 0))
 }
 
 // Close stops what still runs.
-func (r *Runner) Close() { r.cancelJobs() }
+func (r *Runner) Close() { r.stopJobs() }
 
 // WriteStats writes the figures of every statement as JSON.
 func (r *Runner) WriteStats(w io.Writer) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
+	list := r.stats
+	if list == nil {
+		list = []*StatementStats{}
+	}
 	return enc.Encode(struct {
-		Statements []StatementStats `json:"statements"`
-	}{r.stats})
+		Statements []*StatementStats `json:"statements"`
+	}{list})
 }
 
 func (r *Runner) note(s string) {
 	if !r.Quiet && s != "" {
 		fmt.Fprintln(r.Err, s)
 	}
+}
+
+// warn prints a note of the planner.
+func (r *Runner) warn(st weir.Statement, n weir.Note) {
+	s := "warning: " + n.Msg
+	var e *weir.Error
+	if errors.As(st.Place(n.Error()), &e) && e.Line > 0 {
+		s = fmt.Sprintf("warning: line %d, column %d: %s", e.Line, e.Column, n.Msg)
+	}
+	if n.Hint != "" {
+		s += "; " + n.Hint
+	}
+	r.note(s)
 }
 
 // summary says in words what happened to rows on their way, beside the result.
@@ -245,15 +347,12 @@ func summary(head string, s weir.Stats, wall time.Duration) string {
 		parts[0] += fmt.Sprintf(" in %.3f s", wall.Seconds())
 	}
 	for _, f := range []struct {
-		n    int64
-		what string
-	}{{s.LateRows, "late row"}, {s.PartlyLateRows, "partly late row"}, {s.BadRows, "bad record"}, {s.NullTimeRows, "row"}, {s.FutureRows, "future row"}, {s.StrayRetractions, "stray retraction"}} {
+		n            int64
+		what, behind string
+	}{{s.LateRows, "late row", ""}, {s.PartlyLateRows, "partly late row", ""}, {s.BadRows, "bad record", ""}, {s.NullTimeRows, "row", " without event time"},
+		{s.FutureRows, "future row", ""}, {s.StrayRetractions, "stray retraction", ""}} {
 		if f.n > 0 {
-			text := fmt.Sprintf("%d %s", f.n, plural(f.n, f.what))
-			if f.what == "row" {
-				text += " without event time"
-			}
-			parts = append(parts, text)
+			parts = append(parts, fmt.Sprintf("%d %s%s", f.n, plural(f.n, f.what), f.behind))
 		}
 	}
 	return strings.Join(parts, "; ")
@@ -269,7 +368,7 @@ func plural(n int64, word string) string {
 func firstLine(s string) string {
 	line, _, more := strings.Cut(strings.TrimSpace(s), "\n")
 	if more || len(line) > 200 {
-		return cut(line, 200) + " …"
+		return cut(strings.TrimRight(line, "\r"), 200) + " …"
 	}
 	return line
 }

@@ -18,6 +18,16 @@ var widths = func() *runewidth.Condition {
 
 func displayWidth(s string) int { return widths.StringWidth(s) }
 
+// isPrintableASCII reports bytes that are their own columns on a screen.
+func isPrintableASCII(b []byte) bool {
+	for _, c := range b {
+		if c < ' ' || c >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
 // printable makes control characters and broken UTF-8 visible, so that a cell can neither break a table nor move a terminal's cursor.
 func printable(s string) string {
 	clean := true

@@ -60,19 +60,25 @@ func newWriter(out io.Writer, o WriterOptions) (rowWriter, error) {
 	return nil, fmt.Errorf("unknown format %q: it is one of %s", o.Format, strings.Join(Formats, ", "))
 }
 
-// buffer collects bytes and writes them in large pieces.
+// buffer collects bytes and writes them in large pieces. An error of the output stays.
 type buffer struct {
 	out io.Writer
 	b   []byte
+	err error
+}
+
+// Write implements io.Writer.
+func (b *buffer) Write(p []byte) (int, error) {
+	b.b = append(b.b, p...)
+	return len(p), b.room()
 }
 
 func (b *buffer) flush() error {
-	if len(b.b) == 0 {
-		return nil
+	if len(b.b) > 0 && b.err == nil {
+		_, b.err = b.out.Write(b.b)
 	}
-	_, err := b.out.Write(b.b)
 	b.b = b.b[:0]
-	return err
+	return b.err
 }
 
 func (b *buffer) room() error {
