@@ -113,8 +113,12 @@ func (b *builder) needs(n physical.Node) {
 			} else {
 				ask(in, need)
 			}
-		case *physical.WindowAggregate, *physical.GlobalWindowAggregate, *physical.GroupAggregate:
-			ask(in, need) // exact results need to know the watermark before each row; late judgement is in the plan
+		case *physical.GlobalWindowAggregate:
+			if b.exactPhases(n) {
+				ask(in, need) // exact results need to know the watermark before each row; late judgement is in the plan
+			}
+		case *physical.WindowAggregate, *physical.GroupAggregate:
+			ask(in, need)
 		case *physical.LocalWindowAggregate:
 			ask(in, max(need, physical.NeedLate))
 		case *physical.Calc, *physical.Expand, *physical.WindowTableFunction, *physical.Limit:
@@ -207,7 +211,7 @@ func (b *builder) make(n physical.Node) (*stage, error) {
 	case *physical.Exchange:
 		return b.exchange(n, id)
 	}
-	if g, ok := n.(*physical.GlobalWindowAggregate); ok && b.need[n] == physical.NeedExact {
+	if g, ok := n.(*physical.GlobalWindowAggregate); ok && b.exactPhases(g) {
 		return b.exactWindow(g, id)
 	}
 	in, err := b.node(n.Inputs()[0])
@@ -236,7 +240,7 @@ func (b *builder) make(n physical.Node) (*stage, error) {
 			return nil, err
 		}
 		cfg.Retract = n.Inputs()[0].Props().Changelog != physical.Append
-		cfg.Exact = b.need[n] == physical.NeedExact
+		cfg.Exact = b.need[n] == physical.NeedExact && n.Props().Partitioning.Count <= 1
 		return b.chain(in, n.Op(), id, 1, n.Schema(), func() exec.Operator { return op.NewWindowAggregate(cfg) }), nil
 	case *physical.GroupAggregate:
 		cfg := op.GroupAggregateConfig{Keys: n.GroupBy, Schema: n.Schema(), Retract: n.Retracts, UpdateBefore: true, Final: n.Final, EmitEmpty: n.EmitEmpty}
@@ -326,6 +330,12 @@ func (b *builder) calc(n *physical.Calc, id string, in *stage) (*stage, error) {
 		projections, _ = evaluators(n.Projections)
 		return op.NewCalc(filter, projections, schema)
 	}), nil
+}
+
+// exactPhases reports whether both phases have to be one: something behind has to know the watermark before each result. Copies of an operator give
+// results whose place in order is defined by their window.
+func (b *builder) exactPhases(n *physical.GlobalWindowAggregate) bool {
+	return b.need[n] == physical.NeedExact && n.Props().Partitioning.Count <= 1
 }
 
 // exactWindow runs both phases as one, row by row, where something behind has to know the watermark before each result.

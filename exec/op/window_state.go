@@ -50,6 +50,7 @@ type windowState struct {
 	aggs      []Aggregate
 	retract   bool
 	perWindow bool
+	proctime  bool
 	props     []WindowProperty
 	schema    *arrow.Schema
 
@@ -77,6 +78,7 @@ func (w *windowState) newSlice() (*slice, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.oneGroup = len(w.keyTypes) == 0
 	return &slice{keys: state.NewTable(w.keyTypes, w.env.Bytes), aggs: a}, nil
 }
 
@@ -407,6 +409,12 @@ func (w *windowState) emit(s *slice, start, end int64, before *stream.Time, out 
 		b.Release()
 	}
 	batch := stream.Batch{Record: newRecord(w.schema, cols, n)}
+	if w.env.Partitions > 1 && !w.proctime {
+		// What this copy has seen of the watermark depends on its share of the rows; the results of all copies are put in order by what does not: the last
+		// watermark that leaves the window open.
+		open := w.w.firesAt(end).Add(-1)
+		before = &open
+	}
 	if before != nil {
 		batch.Before = make([]stream.Time, n)
 		for i := range batch.Before {

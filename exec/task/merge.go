@@ -2,6 +2,7 @@ package task
 
 import (
 	"context"
+	"math"
 	"sort"
 
 	"github.com/weir-sql/weir/exec/exchange"
@@ -37,14 +38,17 @@ type lane struct {
 	barred bool
 }
 
-// key returns the place of the i-th selected row of the batch at hand: never before what was promised.
+// key returns the place of the i-th selected row of the batch at hand: never before what was promised. Rows without a sequence number (results that a
+// watermark released) come behind those that have one at the same watermark.
 func (l *lane) key(i int) Bound {
 	k := l.bound
 	r := l.batch.Row(i)
 	if l.batch.Before != nil && l.batch.Before[r] > k.Before {
 		k.Before, k.Seq = l.batch.Before[r], 0
 	}
-	if l.batch.Seq != nil && (l.batch.Before == nil || l.batch.Before[r] >= k.Before) {
+	if l.batch.Seq == nil {
+		k.Seq = math.MaxInt64
+	} else if l.batch.Before == nil || l.batch.Before[r] >= k.Before {
 		k.Seq = max(k.Seq, l.batch.Seq[r])
 	}
 	return k
