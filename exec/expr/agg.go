@@ -40,6 +40,8 @@ type AggInput struct {
 	Args   []arrow.Array
 	// Kinds has the kind of each row by row number, so that -U and -D retract; nil means that all are added.
 	Kinds []stream.RowKind
+	// OneGroup says that all rows belong to Groups[0].
+	OneGroup bool
 }
 
 func (in *AggInput) row(i int) int {

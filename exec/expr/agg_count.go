@@ -22,6 +22,10 @@ func (a *countAcc) Update(in AggInput) error {
 		nulls = nulls || c.NullN() > 0 || c.DataType().ID() == arrow.NULL
 	}
 	n := a.n
+	if !nulls && in.Kinds == nil && in.OneGroup && len(in.Groups) > 0 {
+		n[in.Groups[0]] += int64(len(in.Groups))
+		return nil
+	}
 	if !nulls && in.Kinds == nil {
 		for _, g := range in.Groups {
 			n[g]++

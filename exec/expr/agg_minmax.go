@@ -185,6 +185,22 @@ func (a *minMax[T]) Update(in AggInput) error {
 
 func minMaxInts[T int32 | int64](v []int64, set []bool, in *AggInput, src []T, sign int) {
 	set = set[:len(v)]
+	if in.OneGroup && len(in.Groups) > 0 { // in registers
+		g := in.Groups[0]
+		best := v[g]
+		if !set[g] {
+			best, set[g] = int64(src[in.row(0)]), true
+		}
+		for i := range in.Groups {
+			if x := int64(src[in.row(i)]); sign > 0 {
+				best = max(best, x)
+			} else {
+				best = min(best, x)
+			}
+		}
+		v[g] = best
+		return
+	}
 	if sign > 0 {
 		for i, g := range in.Groups {
 			x := int64(src[in.row(i)])

@@ -92,7 +92,21 @@ func (a *intSum) Update(in AggInput) error {
 
 func aggAddInts[T int8 | int16 | int32 | int64](s []intSumState, in *AggInput, v []T) {
 	arg := in.Args[0]
-	if in.Kinds == nil && arg.NullN() == 0 {
+	if in.Kinds == nil && arg.NullN() == 0 && len(in.Groups) > 0 {
+		if in.OneGroup { // in registers
+			t := s[in.Groups[0]]
+			if in.Rows == nil {
+				for _, x := range v[:len(in.Groups)] {
+					t.add(int64(x))
+				}
+			} else {
+				for _, r := range in.Rows {
+					t.add(int64(v[r]))
+				}
+			}
+			s[in.Groups[0]] = t
+			return
+		}
 		if in.Rows == nil {
 			v = v[:len(in.Groups)]
 			for i, g := range in.Groups {

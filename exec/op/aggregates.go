@@ -31,6 +31,7 @@ type aggSet struct {
 	distinct []*distinctSet   // nil entries for calls without DISTINCT
 	count    expr.Accumulator // rows of a group; nil when the input never retracts
 	n        int
+	oneGroup bool // there are no keys: all rows of a call belong to one group
 
 	groups, rows []int32 // scratch
 }
@@ -134,7 +135,7 @@ func (s *aggSet) updateOne(i int, groups, rows []int32, rec arrow.RecordBatch, k
 	if len(groups) == 0 {
 		return nil
 	}
-	return s.accs[i].Update(expr.AggInput{Groups: groups, Rows: rows, Args: args, Kinds: kinds})
+	return s.accs[i].Update(expr.AggInput{Groups: groups, Rows: rows, Args: args, Kinds: kinds, OneGroup: s.oneGroup})
 }
 
 func (s *aggSet) filter(groups, rows []int32, f *array.Boolean) (g, r []int32) {

@@ -102,6 +102,7 @@ func (o *GroupAggregate) fresh() error {
 		return err
 	}
 	o.aggs.count = nil
+	o.aggs.oneGroup = len(o.cfg.Keys) == 0
 	o.table = state.NewTable(o.keyArrow(), o.env.Bytes)
 	o.count = nil
 	return nil

@@ -97,6 +97,7 @@ func (o *LocalWindowAggregate) ProcessBatch(_ context.Context, _ int, b stream.B
 	}
 	groups := table.Len()
 	o.aggs.resize(groups)
+	o.aggs.oneGroup = groups == 1
 	if err := o.aggs.update(o.ids, rows, b.Record, b.Kinds); err != nil {
 		return err
 	}

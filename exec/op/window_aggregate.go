@@ -68,7 +68,9 @@ func newWindowState(cfg *WindowAggregateConfig, env *exec.Env) *windowState {
 	for _, t := range cfg.KeyTypes {
 		w.keyTypes = append(w.keyTypes, t.Arrow())
 	}
+	w.proctime = cfg.TimeColumn < 0
 	w.perWindow = win.Kind != Tumble && orderDependent(cfg.Aggregates)
+	w.proctime = cfg.TimeColumn < 0
 	return w
 }
 
