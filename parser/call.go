@@ -53,6 +53,8 @@ func (p *parser) call(tableFunction bool) {
 	case "DESCRIPTOR":
 		p.descriptor(src)
 		return
+	case "SYMMETRIC", "ASYMMETRIC":
+		p.failAt(t, CodeReserved, "write `"+t.text+"` to use it as a name", "%s can only stand behind BETWEEN", up)
 	case "ROLLUP", "CUBE":
 		p.failAt(t, CodeSyntax, "", "%s can only stand in GROUP BY, not inside an expression", up)
 	}
