@@ -12,8 +12,6 @@ import (
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/weir-sql/weir/connectors"
 	"github.com/weir-sql/weir/exec/stream"
@@ -140,19 +138,23 @@ func (r *textReader) open() error {
 	r.raw, r.in, r.closer = raw, raw, func() {}
 	switch compressionOf(r.f.path) {
 	case "gzip":
-		z, err := gzip.NewReader(raw)
+		z, err := openGzip(raw)
 		if err != nil {
 			_ = raw.Close()
 			return fmt.Errorf("%s: this is no gzip file: %w", r.f.path, err)
 		}
-		r.in, r.closer = z, func() { _ = z.Close() }
+		r.in, r.closer = z, func() { _ = z.Close(); gzipReaders.Put(z) }
 	case "zstd":
-		z, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(512<<20), zstd.WithDecoderLowmem(true))
+		z, err := openZstd(raw)
 		if err != nil {
 			_ = raw.Close()
 			return fmt.Errorf("%s: this is no zstd file: %w", r.f.path, err)
 		}
-		r.in, r.closer = z, z.Close
+		r.in, r.closer = z, func() {
+			if z.Reset(nil) == nil {
+				zstdReaders.Put(z)
+			}
+		}
 	case "bzip2":
 		r.in = bzip2.NewReader(raw)
 	case "unknown":
