@@ -4,13 +4,12 @@ import (
 	"context"
 	"testing"
 
-	"github.com/apache/arrow-go/v18/arrow/memory"
-
 	"github.com/weir-sql/weir/connectors"
 	"github.com/weir-sql/weir/connectors/internal/biddata"
 )
 
 func BenchmarkDecode(b *testing.B) {
+	mem := &biddata.Pool{}
 	const rows = 7000 // about 1 MiB
 	data := biddata.Lines(rows, 1, false)
 	for _, bc := range []struct {
@@ -25,7 +24,7 @@ func BenchmarkDecode(b *testing.B) {
 			b.SetBytes(int64(len(data)))
 			b.ReportAllocs()
 			for b.Loop() {
-				dec, err := d.Decode(context.Background(), data, connectors.RecordPosition{Line: 1}, memory.DefaultAllocator)
+				dec, err := d.Decode(context.Background(), data, connectors.RecordPosition{Line: 1}, mem)
 				if err != nil || dec.Batch.Len() != rows {
 					b.Fatal(err, dec.Batch.Len())
 				}

@@ -55,6 +55,7 @@ type decoder struct {
 	most       int64 // bytes of a record, 0: any
 
 	cols  []*colbuf.Col
+	fast  []colbuf.Fast
 	texts colbuf.Texts
 	scan  scanner
 	// badElement says that cell has read an element of an ARRAY or ROW as NULL because of ignore-parse-errors.
@@ -65,6 +66,7 @@ func (d *decoder) init() {
 	d.cols = make([]*colbuf.Col, len(d.wanted))
 	for i, w := range d.wanted {
 		d.cols[i] = colbuf.New(d.columns[w].Type)
+		d.fast = append(d.fast, colbuf.FastOf(d.columns[w].Type))
 	}
 	d.scan.cfg = &d.cfg
 }
@@ -176,6 +178,13 @@ func (d *decoder) Decode(ctx context.Context, data []byte, at connectors.RecordP
 		c.Start(mem, lines+1)
 	}
 	r := run{d: d, l: l, at: at, data: data, line: at.Line, utf8: utf8.Valid(data)}
+	for _, to := range l.to {
+		var st step
+		if to >= 0 {
+			st = step{d.cols[to], d.fast[to]}
+		}
+		r.steps = append(r.steps, st)
+	}
 	err := r.all(lines)
 	if err != nil {
 		for _, c := range d.cols {
@@ -190,10 +199,17 @@ func (d *decoder) Decode(ctx context.Context, data []byte, at connectors.RecordP
 	return connectors.Decoded{Batch: stream.Batch{Record: colbuf.Record(d.schema, cols, r.rows)}, Bad: r.bad, BadFields: r.badFields}, nil
 }
 
+// step is a column of the file: how it is read, nothing when it is not wanted.
+type step struct {
+	c    *colbuf.Col
+	fast colbuf.Fast
+}
+
 // run is one call of Decode.
 type run struct {
 	d         *decoder
 	l         layout
+	steps     []step // of l
 	at        connectors.RecordPosition
 	data      []byte
 	line      int64
@@ -213,13 +229,14 @@ func (r *run) all(lines int) error {
 	if !quotes && !escapes && !d.cfg.comments && r.utf8 {
 		p := 0
 		for p < len(body) {
-			next, ok := r.fast(body, p)
+			next, ok := r.fast(body, p, false)
 			if !ok {
 				break
 			}
 			p = next
 		}
-		if p == len(body) && r.rows == lines {
+		// As many line ends as rows and as many delimiters as rows have: no cell has run over either.
+		if p == len(body) && r.rows == lines && bytes.Count(body, r.delims()) == lines*(len(r.l.to)-1) {
 			r.line += int64(lines)
 			return r.slowFrom(len(body))
 		}
@@ -239,7 +256,7 @@ func (r *run) all(lines int) error {
 		}
 		e += p + 1
 		if r.utf8 && !(d.cfg.comments && r.data[p] == '#') && (!quotes || bytes.IndexByte(r.data[p:e], d.cfg.quote) < 0) {
-			if next, ok := r.fast(r.data[:e], p); ok && next == e {
+			if next, ok := r.fast(r.data[:e], p, true); ok && next == e {
 				p = e
 				r.line++
 				continue
@@ -268,26 +285,30 @@ func (r *run) slowFrom(p int) error {
 	return nil
 }
 
-// fast reads the row at p of data, which ends with a line end, and returns where the next one begins. On false columns may have been put already.
-func (r *run) fast(data []byte, p int) (int, bool) {
+func (r *run) delims() []byte { return []byte{r.d.cfg.delim} }
+
+// fast reads the row at p of data, which ends with a line end, and returns where the next one begins. With check it makes sure that the last cell is the
+// last; otherwise the caller does. On false columns may have been put already.
+func (r *run) fast(data []byte, p int, check bool) (int, bool) {
 	d := r.d
 	begin := p
-	last := len(r.l.to) - 1
-	for i, to := range r.l.to {
-		delim := d.cfg.delim
+	last := len(r.steps) - 1
+	delim := d.cfg.delim
+	for i := range r.steps {
+		st := &r.steps[i]
 		if i == last {
 			delim = '\n'
 		}
-		if to < 0 {
+		if st.c == nil {
 			e := bytes.IndexByte(data[p:], delim)
-			if e < 0 || i == last && bytes.IndexByte(data[p:p+e], d.cfg.delim) >= 0 {
+			if e < 0 || i == last && check && bytes.IndexByte(data[p:p+e], d.cfg.delim) >= 0 {
 				return 0, false
 			}
 			p += e + 1
 			continue
 		}
-		c := d.cols[to]
-		if c.Type.Kind == types.BigInt {
+		c, fast := st.c, st.fast
+		if fast == colbuf.FastInt {
 			q := p
 			var neg bool
 			if q < len(data) && data[q] == '-' {
@@ -323,9 +344,16 @@ func (r *run) fast(data []byte, p int) (int, bool) {
 			if n := len(b); n > 0 && b[n-1] == '\r' {
 				b = b[:n-1]
 			}
-			if bytes.IndexByte(b, d.cfg.delim) >= 0 || last == 0 && len(b) == 0 {
+			if check && bytes.IndexByte(b, d.cfg.delim) >= 0 || last == 0 && len(b) == 0 {
 				return 0, false // too many cells; a blank line
 			}
+		}
+		if fast == colbuf.FastText && len(b) > 0 && !d.cfg.hasNull {
+			c.PutBytes(b)
+			continue
+		}
+		if fast == colbuf.FastStamp && d.texts.FastTime(c, b) {
+			continue
 		}
 		if d.cell(c, b, false) != nil || d.badElement {
 			d.badElement = false

@@ -56,12 +56,25 @@ type decoder struct {
 // object is how the members of an object go to columns.
 type object struct {
 	names []string
-	cols  []*colbuf.Col
-	subs  []*object      // of columns that are ROW, or contain one
-	index map[string]int // when there are many names
-	seen  []int64        // the number of the object that set the column last
-	gen   int64
+	fast  []colbuf.Fast
+	// order is how the members came in the object before: the guess for the next one.
+	order   []step
+	learned int // how many times order was changed
+	cols    []*colbuf.Col
+	subs    []*object      // of columns that are ROW, or contain one
+	index   map[string]int // when there are many names
+	seen    []int64        // the number of the object that set the column last
+	gen     int64
 }
+
+// step is a member in the order of members.
+type step struct {
+	key string // name":
+	col int    // -1 for one that is no column
+}
+
+// maxLearned bounds what is spent on learning the order of objects that have none.
+const maxLearned = 1000
 
 func (d *decoder) init() {
 	cols := make([]*colbuf.Col, len(d.columns))
@@ -73,6 +86,9 @@ func (d *decoder) init() {
 
 func newObject(names []string, cols []*colbuf.Col) *object {
 	o := &object{names: names, cols: cols, seen: make([]int64, len(cols)), subs: make([]*object, len(cols))}
+	for i := range names {
+		o.fast = append(o.fast, colbuf.FastOf(cols[i].Type))
+	}
 	if len(names) > 8 {
 		o.index = make(map[string]int, len(names))
 		for i, n := range names {
@@ -352,50 +368,33 @@ func (d *decoder) object(o *object, b []byte, p, row int) (int, error) {
 	o.gen++
 	gen := o.gen
 	left := len(o.cols)
-	guess := 0
 	p = ws(b, p+1)
 	if p < len(b) && b[p] == '}' {
 		return p + 1, d.fill(o, gen, left)
 	}
-	for {
+	for m := 0; ; m++ {
 		if p >= len(b) || b[p] != '"' {
 			return p, &syntaxError{"a name in quotes was expected", p}
 		}
 		p++
-		col := -1
-		if guess < len(o.names) {
-			n := o.names[guess]
-			if e := p + len(n); e < len(b) && b[e] == '"' && string(b[p:e]) == n {
-				col = guess
-				p = e + 1
+		col, known := -1, false
+		if m < len(o.order) {
+			if k := o.order[m].key; len(b)-p > len(k) && string(b[p:p+len(k)]) == k {
+				p += len(k)
+				col, known = o.order[m].col, true
 			}
 		}
-		if col < 0 {
-			e := bytes.IndexByte(b[p:], '"')
-			if e < 0 {
-				return p - 1, &syntaxError{"a quote is not closed", p - 1}
-			}
-			key := b[p : p+e]
-			if d.escapes && bytes.IndexByte(key, '\\') >= 0 {
-				var err error
-				if key, p, err = d.unescape(b, p); err != nil {
-					return p, err
-				}
-			} else {
-				p += e + 1
-			}
-			col = o.find(key)
-		}
-		p = ws(b, p)
-		if p >= len(b) || b[p] != ':' {
-			return p, &syntaxError{"a colon was expected", p}
-		}
-		p = ws(b, p+1)
 		var err error
+		if !known {
+			if p, col, err = d.name(o, b, p, m); err != nil {
+				return p, err
+			}
+		}
 		if col < 0 {
-			p, err = d.skip(b, p)
+			if p, err = d.skip(b, ws(b, p)); err != nil {
+				return p, err
+			}
 		} else {
-			guess = col + 1
 			c := o.cols[col]
 			if o.seen[col] == gen {
 				c.Truncate(row) // the last one counts
@@ -403,21 +402,64 @@ func (d *decoder) object(o *object, b []byte, p, row int) (int, error) {
 				o.seen[col] = gen
 				left--
 			}
-			p, err = d.field(c, o.subs[col], b, p)
-			if err != nil {
-				inField(err, o.names[col])
+			ok := false
+			switch kind := o.fast[col]; kind {
+			case colbuf.FastInt:
+				q := p
+				var v int64
+				for q < len(b) {
+					x := b[q] - '0'
+					if x > 9 {
+						break
+					}
+					v = v*10 + int64(x)
+					q++
+				}
+				if n := q - p; n > 0 && n <= 18 && q < len(b) && (b[q] == ',' || b[q] == '}') && (n == 1 || b[p] != '0') {
+					c.PutI64(v)
+					p = q
+					ok = true
+				}
+			case colbuf.FastText, colbuf.FastStamp:
+				if p >= len(b) || b[p] != '"' {
+					break
+				}
+				e := bytes.IndexByte(b[p+1:], '"')
+				if e < 0 {
+					break
+				}
+				s := b[p+1 : p+1+e]
+				if d.escapes && bytes.IndexByte(s, '\\') >= 0 {
+					break
+				}
+				if kind == colbuf.FastText {
+					c.PutBytes(s)
+					ok = true
+				} else {
+					ok = d.texts.FastTime(c, s)
+				}
+				if ok {
+					p += e + 2
+				}
+			}
+			if !ok {
+				if p, err = d.field(c, o.subs[col], b, ws(b, p)); err != nil {
+					inField(err, o.names[col])
+					return p, err
+				}
 			}
 		}
-		if err != nil {
-			return p, err
+		if p < len(b) && b[p] <= ' ' {
+			p = ws(b, p)
 		}
-		p = ws(b, p)
 		if p >= len(b) {
 			return p, &syntaxError{"a comma or a brace was expected", p}
 		}
 		switch b[p] {
 		case ',':
-			p = ws(b, p+1)
+			if p++; p < len(b) && b[p] <= ' ' {
+				p = ws(b, p)
+			}
 			continue
 		case '}':
 			if left == 0 {
@@ -427,6 +469,36 @@ func (d *decoder) object(o *object, b []byte, p, row int) (int, error) {
 		}
 		return p, &syntaxError{"a comma or a brace was expected", p}
 	}
+}
+
+// name reads the name of member m from behind its quote, and the colon. It returns the place behind the colon and the column, -1 for none.
+func (d *decoder) name(o *object, b []byte, p, m int) (next, col int, err error) {
+	e := bytes.IndexByte(b[p:], '"')
+	if e < 0 {
+		return p - 1, -1, &syntaxError{"a quote is not closed", p - 1}
+	}
+	key := b[p : p+e]
+	plain := !d.escapes || bytes.IndexByte(key, '\\') < 0
+	if plain {
+		p += e + 1
+	} else if key, p, err = d.unescape(b, p); err != nil {
+		return p, -1, err
+	}
+	col = o.find(key)
+	if plain && o.learned < maxLearned && m <= len(o.order) && m < 4*len(o.cols)+64 {
+		o.learned++
+		st := step{string(key) + `":`, col}
+		if m < len(o.order) {
+			o.order[m] = st
+		} else {
+			o.order = append(o.order, st)
+		}
+	}
+	p = ws(b, p)
+	if p >= len(b) || b[p] != ':' {
+		return p, col, &syntaxError{"a colon was expected", p}
+	}
+	return p + 1, col, nil
 }
 
 // find returns the column called key, or -1.

@@ -249,9 +249,16 @@ func (c *Col) PutI32(v int32) {
 
 // PutI64 adds a value of eight bytes.
 func (c *Col) PutI64(v int64) {
-	if c.n >= c.room {
-		c.grow()
+	if uint(c.n) < uint(len(c.i64)) {
+		c.i64[c.n] = v
+		c.n++
+		return
 	}
+	c.moreI64(v)
+}
+
+func (c *Col) moreI64(v int64) {
+	c.grow()
 	c.i64[c.n] = v
 	c.n++
 }
@@ -267,9 +274,16 @@ func (c *Col) PutF32(v float32) {
 
 // PutF64 adds a DOUBLE.
 func (c *Col) PutF64(v float64) {
-	if c.n >= c.room {
-		c.grow()
+	if uint(c.n) < uint(len(c.f64)) {
+		c.f64[c.n] = v
+		c.n++
+		return
 	}
+	c.moreF64(v)
+}
+
+func (c *Col) moreF64(v float64) {
+	c.grow()
 	c.f64[c.n] = v
 	c.n++
 }
@@ -285,15 +299,25 @@ func (c *Col) PutDec(v decimal128.Num) {
 
 // PutBytes adds text or bytes; b is copied.
 func (c *Col) PutBytes(b []byte) {
+	n := c.n + 1
+	end := c.used + len(b)
+	if n >= len(c.i32) || end > len(c.data) {
+		c.makeRoom(len(b))
+	}
+	copy(c.data[c.used:end], b)
+	c.used = end
+	c.n = n
+	c.i32[n] = int32(end)
+}
+
+// makeRoom is the slow path of PutBytes.
+func (c *Col) makeRoom(need int) {
 	if c.n >= c.room {
 		c.grow()
 	}
-	if c.used+len(b) > len(c.data) {
-		c.growText(len(b))
+	if c.used+need > len(c.data) {
+		c.growText(need)
 	}
-	c.used += copy(c.data[c.used:], b)
-	c.n++
-	c.i32[c.n] = int32(c.used)
 }
 
 func (c *Col) growText(need int) {
