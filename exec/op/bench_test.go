@@ -178,3 +178,73 @@ func BenchmarkCountDistinctPerDay(b *testing.B) {
 	cfg.Keys, cfg.KeyTypes, cfg.Schema = nil, nil, cfg.Schema[1:]
 	benchRun(b, false, NewWindowAggregate(cfg))
 }
+
+var benchSchema = types.Schema{{Name: "auction", Type: types.BigIntType}, {Name: "price", Type: types.BigIntType}, {Name: "ts", Type: types.TimestampOf(3)},
+	{Name: "bidder", Type: types.BigIntType}, {Name: "channel", Type: types.StringType}}
+
+func BenchmarkCalcFilter(b *testing.B) {
+	i := types.BigIntType
+	filter, err := expr.Call("<", nil, []expr.Evaluator{expr.Column(1, i), expr.Literal(int64(100), i)}, types.BooleanType, "price < 100")
+	if err != nil {
+		b.Fatal(err)
+	}
+	benchRun(b, true, NewCalc(filter, []expr.Evaluator{expr.Column(0, i), expr.Column(1, i), expr.Column(4, types.StringType)},
+		types.Schema{benchSchema[0], benchSchema[1], benchSchema[4]}))
+}
+
+func BenchmarkGroupAggregate(b *testing.B) {
+	for _, c := range []struct {
+		name  string
+		keys  []int
+		final bool
+	}{{"changelog", []int{0}, false}, {"final", []int{0}, true}, {"final global", nil, true}} {
+		b.Run(c.name, func(b *testing.B) {
+			cfg := GroupAggregateConfig{Keys: c.keys, Aggregates: benchAggs(), UpdateBefore: true, Final: c.final}
+			for _, k := range c.keys {
+				cfg.KeyTypes = append(cfg.KeyTypes, benchSchema[k].Type)
+				cfg.Schema = append(cfg.Schema, benchSchema[k])
+			}
+			for _, a := range cfg.Aggregates {
+				cfg.Schema = append(cfg.Schema, types.Column{Name: "a", Type: a.Spec.Result})
+			}
+			benchRun(b, false, NewGroupAggregate(cfg))
+		})
+	}
+}
+
+func BenchmarkWindowTableFunction(b *testing.B) {
+	ts := types.TimestampOf(3)
+	benchRun(b, true, NewWindowTableFunction(tumble10s, 2, append(append(types.Schema{}, benchSchema...), types.Column{Name: "ws", Type: ts},
+		types.Column{Name: "we", Type: ts}, types.Column{Name: "wt", Type: ts})))
+}
+
+func BenchmarkExpand(b *testing.B) {
+	benchRun(b, false, NewExpand([]ExpandSet{{Columns: []int{0, 1}, ID: 0}, {Columns: []int{-1, 1}, ID: 1}},
+		types.Schema{benchSchema[0], benchSchema[1], {Name: "id", Type: types.BigIntType}}))
+}
+
+func BenchmarkTopN(b *testing.B) {
+	benchRun(b, true, NewTopN([]SortKey{{Column: 1, Type: types.BigIntType, Desc: true, NullsLast: true}}, 100, 0, benchSchema))
+}
+
+func BenchmarkSort(b *testing.B) {
+	o := NewSort([]SortKey{{Column: 1, Type: types.BigIntType}, {Column: 0, Type: types.BigIntType}}, benchSchema, false)
+	const rows = 64 * benchRows
+	batches := benchBatches(64, true)
+	b.ResetTimer()
+	for n := 0; n < b.N; n += rows {
+		if err := o.Open(context.Background(), benchEnv(), nil); err != nil {
+			b.Fatal(err)
+		}
+		for _, bt := range batches {
+			bt.Retain()
+			if err := o.ProcessBatch(context.Background(), 0, bt, nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := o.Finish(context.Background(), &sinkOutput{}); err != nil {
+			b.Fatal(err)
+		}
+		o.Close()
+	}
+}

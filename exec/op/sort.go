@@ -3,7 +3,9 @@ package op
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -67,20 +69,122 @@ func compareValues(a arrow.Array, t types.Type) func(i, j int32) int {
 	return func(i, j int32) int { return types.Compare(types.Get(a, int(i), t), types.Get(a, int(j), t)) }
 }
 
-// order returns rows of rec sorted by keys; ties stay as they are.
-func order(rec arrow.RecordBatch, keys []SortKey, rows []int32) {
+// comparer compares rows of rec by keys; ties by row number.
+func comparer(rec arrow.RecordBatch, keys []SortKey) func(a, b int32) int {
 	fs := make([]func(i, j int32) int, len(keys))
 	for i, k := range keys {
 		fs[i] = k.compareIn(rec.Column(k.Column))
 	}
-	slices.SortFunc(rows, func(a, b int32) int {
+	return func(a, b int32) int {
 		for _, f := range fs {
 			if c := f(a, b); c != 0 {
 				return c
 			}
 		}
 		return cmp.Compare(a, b)
+	}
+}
+
+// order sorts rows of rec by keys; ties stay as they are.
+func order(rec arrow.RecordBatch, keys []SortKey, rows []int32) {
+	compare := comparer(rec, keys)
+	prefix := keys[0].prefixes(rec.Column(keys[0].Column))
+	if prefix == nil || len(rows) < 64 {
+		slices.SortFunc(rows, compare)
+		return
+	}
+	// Nearly all comparisons are decided by one word beside the row number.
+	type entry struct {
+		prefix uint64
+		row    int32
+	}
+	es := make([]entry, len(rows))
+	for i, r := range rows {
+		es[i] = entry{prefix(r), r}
+	}
+	slices.SortFunc(es, func(a, b entry) int {
+		if a.prefix != b.prefix {
+			if a.prefix < b.prefix {
+				return -1
+			}
+			return 1
+		}
+		return compare(a.row, b.row)
 	})
+	for i, e := range es {
+		rows[i] = e.row
+	}
+}
+
+// prefixes maps the values of a column to words that are never out of order: a smaller word is an earlier row, equal words say nothing. nil: there is no
+// such word for the type.
+func (k SortKey) prefixes(a arrow.Array) func(r int32) uint64 {
+	var word func(r int32) uint64
+	switch a := a.(type) {
+	case *array.Int64, *array.Timestamp, *array.Duration:
+		v := values[int64](a)
+		word = func(r int32) uint64 { return uint64(v[r]) ^ 1<<63 }
+	case *array.Int32, *array.Date32, *array.Time32:
+		v := values[int32](a)
+		word = func(r int32) uint64 { return uint64(int64(v[r])) ^ 1<<63 }
+	case *array.String:
+		word = func(r int32) uint64 {
+			var b [8]byte
+			copy(b[:], a.Value(int(r)))
+			return binary.BigEndian.Uint64(b[:])
+		}
+	default:
+		return nil
+	}
+	null := uint64(0)
+	if k.NullsLast {
+		null = math.MaxUint64
+	}
+	return func(r int32) uint64 {
+		switch {
+		case a.IsNull(int(r)):
+			return null
+		case k.Desc:
+			return ^word(r)
+		}
+		return word(r)
+	}
+}
+
+// first returns those of rows that are the first n by keys, in no order. It may reorder rows.
+func first(rec arrow.RecordBatch, keys []SortKey, rows []int32, n int) []int32 {
+	compare := comparer(rec, keys)
+	if n == 0 || n >= len(rows) {
+		return rows[:min(n, len(rows))]
+	}
+	// A heap of the first n so far, the last of them on top.
+	heap := rows[:n]
+	down := func(i int) {
+		for {
+			c := 2*i + 1
+			if c >= n {
+				return
+			}
+			if c+1 < n && compare(heap[c+1], heap[c]) > 0 {
+				c++
+			}
+			if compare(heap[c], heap[i]) <= 0 {
+				return
+			}
+			heap[i], heap[c] = heap[c], heap[i]
+			i = c
+		}
+	}
+	for i := n/2 - 1; i >= 0; i-- {
+		down(i)
+	}
+	for _, r := range rows[n:] {
+		if compare(r, heap[0]) < 0 {
+			heap[0] = r
+			down(0)
+		}
+	}
+	return heap
 }
 
 // rowStore holds copies of rows in the order of arrival.

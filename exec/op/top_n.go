@@ -41,9 +41,7 @@ func (o *TopN) ProcessBatch(_ context.Context, _ int, b stream.Batch, _ exec.Out
 	keep := int(o.limit + o.offset)
 	rows := selected(&b)
 	if len(rows) > keep { // only the best of the batch can be among the best of all
-		rows = append([]int32(nil), rows...)
-		order(b.Record, o.keys, rows)
-		rows = rows[:keep]
+		rows = first(b.Record, o.keys, append([]int32(nil), rows...), keep)
 		slices.Sort(rows) // back into the order of arrival, which decides ties
 	}
 	if err := o.store.add(&b, rows); err != nil {
@@ -61,9 +59,7 @@ func (o *TopN) cut(keep int) error {
 	if err != nil || rec == nil || int(rec.NumRows()) <= keep {
 		return err
 	}
-	rows := upTo(int(rec.NumRows()))
-	order(rec, o.keys, rows)
-	rows = rows[:keep]
+	rows := first(rec, o.keys, upTo(int(rec.NumRows())), keep)
 	slices.Sort(rows)
 	best := takeBatch(o.store.env.Allocator, stream.Batch{Record: rec}, rows)
 	o.store.clear()
