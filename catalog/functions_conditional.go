@@ -38,7 +38,8 @@ func init() {
 			if err != nil {
 				return Signature{}, err
 			}
-			return Signature{[]types.Type{cond, t.WithNull(c.Args[1].Nullable), t.WithNull(c.Args[2].Nullable)}, t.WithNull(true)}, nil
+			args := append([]types.Type{cond}, repeatType(t, c.Args[1:])...)
+			return Signature{args, t.WithNull(anyNullable(args))}, nil
 		}),
 		scalar(g, "GREATEST", "GREATEST(a, b, ...)", "The greatest argument; NULL when one is NULL.", resolveGreatest),
 		scalar(g, "LEAST", "LEAST(a, b, ...)", "The least argument; NULL when one is NULL.", resolveGreatest),

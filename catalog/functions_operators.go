@@ -307,10 +307,6 @@ func resolveDivide(c Call) (Signature, error) {
 	if err != nil {
 		return Signature{}, err
 	}
-	if a.IsInterval() && b.IsInteger() {
-		a.Interval = types.IntervalUnits{}
-		return Signature{[]types.Type{a, b}, a.WithNull(a.Nullable || b.Nullable)}, nil
-	}
 	return numeric("/", a, b, types.DivType)
 }
 

@@ -32,7 +32,7 @@ func init() {
 		}),
 		scalar(g, "LTRIM", "LTRIM(s[, chars])", "s without the blanks (or the given characters) at its start.", sig(1, varying, text, text)),
 		scalar(g, "RTRIM", "RTRIM(s[, chars])", "s without the blanks (or the given characters) at its end.", sig(1, varying, text, text)),
-		scalar(g, "BTRIM", "BTRIM(s[, chars])", "s without the blanks (or the given characters) at both ends.", sig(1, varying, text, text)),
+		scalar(g, "BTRIM", "BTRIM(s[, chars])", "s without the blanks (or the given characters) at both ends.", sig(1, str, text, text)),
 		scalar(g, "REPEAT", "REPEAT(s, n)", "s n times.", sig(2, str, text, integer)),
 		scalar(g, "OVERLAY", "OVERLAY(s PLACING r FROM i [FOR n])", "s with r in the place of n characters (those of r when not given) from i on; as in Flink nothing follows r when n is not positive.",
 			sig(3, func(_ Call, args []types.Type) types.Type {
@@ -152,12 +152,9 @@ func resolveElt(c Call) (Signature, error) {
 	if !ok {
 		return s, fmt.Errorf("%s takes strings or BYTES, not both", c.Name)
 	}
-	s.Result = types.StringType
-	if t.IsBytes() {
-		s.Result = types.BytesType
-	}
+	s.Result = t.WithNull(true)
 	for i := range s.Args[1:] {
-		s.Args[i+1] = s.Result.WithNull(s.Args[i+1].Nullable)
+		s.Args[i+1] = t.WithNull(s.Args[i+1].Nullable)
 	}
 	return s, nil
 }

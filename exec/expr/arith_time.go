@@ -8,15 +8,15 @@ import (
 	"github.com/weir-sql/weir/types"
 )
 
-// newTemporalArith is + - * / where an operand is a DATE, TIME, TIMESTAMP or INTERVAL:
+// newTemporalArith is + - * where an operand is a DATE, TIME, TIMESTAMP or INTERVAL:
 //
 //	datetime + interval, interval + datetime, datetime - interval     the type of the datetime; a DATE moves by whole days, a TIME within its day
 //	interval + interval, interval - interval                          of one kind
-//	interval * integer, integer * interval, interval / integer        cut toward zero
+//	interval * integer, integer * interval
 //	(datetime - datetime) unit                                        an interval; months and years count whole ones
 func newTemporalArith(op string, c *call) (Evaluator, error) {
 	l, r := c.args[0].Type(), c.args[1].Type()
-	if l.IsInterval() && (r.IsDatetime() || r.IsNumeric()) && op != "/" {
+	if l.IsInterval() && (r.IsDatetime() || r.IsNumeric()) {
 		c.args[0], c.args[1] = c.args[1], c.args[0]
 		l, r = r, l
 	}
@@ -46,16 +46,6 @@ func newTemporalArith(op string, c *call) (Evaluator, error) {
 		return &arithEval{call: c, kernel: intKernel[int64](op)}, nil
 	case l.IsNumeric(): // times an interval
 		return checked(mulChecked)
-	case l.IsInterval(): // divided by a number
-		return rows(func(e *env, o []operand) (func(int) (int64, error), error) {
-			a, b := reader[int64](o[0]), reader[int64](o[1])
-			return func(i int) (int64, error) {
-				if b(i) == 0 {
-					return 0, types.ErrDivisionByZero
-				}
-				return a(i) / b(i), nil
-			}, nil
-		})(c)
 	case l.IsTimestamp() && r.Kind == types.IntervalDayTime:
 		if !l.Nanos() {
 			return &arithEval{call: c, kernel: intKernel[int64](op)}, nil

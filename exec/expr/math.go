@@ -18,19 +18,19 @@ import (
 func init() {
 	// Functions of DOUBLE. They give NaN where the result is not defined.
 	for name, f := range map[string]func(float64) float64{
-		"SQRT": math.Sqrt, "LN": math.Log, "LOG10": math.Log10, "LOG2": func(x float64) float64 { return math.Log(x) / math.Log(2) },
-		"EXP": math.Exp,
-		"SIN": math.Sin, "COS": math.Cos, "TAN": math.Tan, "ASIN": math.Asin, "ACOS": math.Acos, "ATAN": math.Atan,
-		"SINH": math.Sinh, "COSH": math.Cosh, "TANH": math.Tanh, "COT": func(x float64) float64 { return 1 / math.Tan(x) },
+		"SQRT": math.Sqrt, "LN": logOf, "LOG10": log10Of, "LOG2": func(x float64) float64 { return logOf(x) / math.Ln2 },
+		"EXP": expOf,
+		"SIN": sinOf, "COS": cosOf, "TAN": tanOf, "ASIN": math.Asin, "ACOS": math.Acos, "ATAN": math.Atan,
+		"SINH": sinhOf, "COSH": coshOf, "TANH": tanhOf, "COT": func(x float64) float64 { return 1 / tanOf(x) },
 		"DEGREES": func(x float64) float64 { return x * (180 / math.Pi) }, "RADIANS": func(x float64) float64 { return x * (math.Pi / 180) },
 	} {
 		define(name, strict1(func(_ *env, x float64) (float64, error) { return f(x), nil }))
 	}
-	define("POWER", strict2(func(_ *env, x, y float64) (float64, error) { return math.Pow(x, y), nil }))
+	define("POWER", strict2(func(_ *env, x, y float64) (float64, error) { return powOf(x, y), nil }))
 	define("ATAN2", strict2(func(_ *env, y, x float64) (float64, error) { return math.Atan2(y, x), nil }))
 	define("LOG", arity(map[int]builder{
-		1: strict1(func(_ *env, x float64) (float64, error) { return math.Log(x), nil }),
-		2: strict2(func(_ *env, base, x float64) (float64, error) { return math.Log(x) / math.Log(base), nil }),
+		1: strict1(func(_ *env, x float64) (float64, error) { return logOf(x), nil }),
+		2: strict2(func(_ *env, base, x float64) (float64, error) { return logOf(x) / logOf(base), nil }),
 	}))
 	define("PI", func(c *call) (Evaluator, error) { return Literal(math.Pi, c.result), nil })
 	define("E", func(c *call) (Evaluator, error) { return Literal(math.E, c.result), nil })

@@ -188,7 +188,15 @@ func init() {
 	define("IS_ALPHA", class(all(unicode.IsLetter)))
 	define("IS_DIGIT", class(all(unicode.IsDigit)))
 	define("IS_DECIMAL", class(func(s string) bool { _, err := types.ParseDouble([]byte(s)); return err == nil }))
-	define("TYPEOF", func(c *call) (Evaluator, error) { return Literal(c.args[0].Type().String(), c.result), nil })
+	define("TYPEOF", func(c *call) (Evaluator, error) {
+		name := c.args[0].Type().String()
+		if len(c.args) == 2 {
+			if v, ok := constant(c.args[1]); ok && v == true {
+				name = fullTypeName(name)
+			}
+		}
+		return Literal(name, c.result), nil
+	})
 }
 
 // toInt64 is an integer in canonical form as int64.
@@ -468,4 +476,13 @@ func splitIndex(s, sep string, i int64) (string, error) {
 	}
 	part, _, _ := strings.Cut(s, sep)
 	return part, nil
+}
+
+// fullTypeName spells the names out that stand for longer ones: STRING is VARCHAR(2147483647).
+func fullTypeName(name string) string {
+	parts := strings.Split(name, "`") // names of fields, in backticks, stay
+	for i := 0; i < len(parts); i += 2 {
+		parts[i] = strings.NewReplacer("STRING", "VARCHAR(2147483647)", "BYTES", "VARBINARY(2147483647)").Replace(parts[i])
+	}
+	return strings.Join(parts, "`")
 }

@@ -305,23 +305,27 @@ func floorMicros(us int64, unit string) int64 {
 	return us - types.FloorMod(us, unitMicros[unit])
 }
 
-// newDateFormat is DATE_FORMAT(timestamp or text, pattern).
+// newDateFormat is DATE_FORMAT(timestamp or text, pattern); a text must be yyyy-MM-dd HH:mm:ss, otherwise the result is NULL.
 func newDateFormat(c *call) (Evaluator, error) {
-	pattern, err := constPattern(c, 1, formatPattern)
+	t := c.args[0].Type()
+	use := formatPattern
+	if t.IsText() {
+		use = simpleFormat
+	}
+	pattern, err := constPattern(c, 1, use)
 	if err != nil {
 		return nil, err
 	}
-	t := c.args[0].Type()
 	return rows(func(e *env, o []operand) (func(int) (string, error), error) {
 		var at func(i int) (wall int64, nanos int64, err error)
 		if t.IsText() {
 			s := reader[string](o[0])
 			at = func(i int) (int64, int64, error) {
-				v, err := types.ParseTimestamp([]byte(s(i)), 6)
-				if err != nil {
+				us, ok := convertPattern.parseMicros(s(i))
+				if !ok {
 					return 0, 0, errNull
 				}
-				return v, 0, nil
+				return us, 0, nil
 			}
 		} else {
 			wall, v := microsReader(o[0], e.zoneConv()), reader[int64](o[0])
@@ -332,7 +336,7 @@ func newDateFormat(c *call) (Evaluator, error) {
 				return wall(i), 0, nil
 			}
 		}
-		p := patternReader(pattern, o[1], formatPattern)
+		p := patternReader(pattern, o[1], use)
 		var buf []byte
 		return func(i int) (string, error) {
 			f, err := p(i)
@@ -428,7 +432,6 @@ func newUnixTimestamp(c *call) (Evaluator, error) {
 	return rows(func(e *env, o []operand) (func(int) (int64, error), error) {
 		text := reader[string](o[0])
 		p := patternReader(pattern, optional(o, 1), simpleParse)
-		conv := e.zoneConv()
 		return func(i int) (int64, error) {
 			f, err := p(i)
 			if err != nil {
@@ -438,7 +441,7 @@ func newUnixTimestamp(c *call) (Evaluator, error) {
 			if !ok {
 				return -1 << 63, nil
 			}
-			return types.FloorDiv(conv.FromWall(us, types.CastRule), types.MicrosPerSecond), nil
+			return types.FloorDiv(fromWallSimple(us, e.zone()), types.MicrosPerSecond), nil
 		}, nil
 	})(c)
 }
@@ -515,7 +518,23 @@ func newToTimestamp(c *call) (Evaluator, error) {
 	})(c)
 }
 
-// newToTimestampLTZ is TO_TIMESTAMP_LTZ(number[, precision]), where the number counts 10^-precision seconds (3 when not given), and
+// The years 0 to 9999.
+var (
+	firstMicros = types.DaysFromCivil(0, 1, 1) * types.MicrosPerDay
+	lastMicros  = types.DaysFromCivil(10000, 1, 1)*types.MicrosPerDay - 1
+)
+
+// fromWallSimple converts a wall clock to an instant as Java's SimpleDateFormat does: the later one of two, forward out of a gap.
+func fromWallSimple(wall int64, zone *time.Location) int64 {
+	us := types.FromWall(wall, zone, types.CastRule)
+	if types.ToWall(us, zone) != wall { // a gap
+		return us
+	}
+	return types.FromWall(wall, zone, types.WindowRule)
+}
+
+// newToTimestampLTZ is TO_TIMESTAMP_LTZ(number[, precision]), where the number counts 10^-precision seconds (3 when not given) and the
+// result is NULL outside of the years 0 to 9999, and
 // TO_TIMESTAMP_LTZ(text[, pattern[, zone]]), where the zone is UTC when not given and a text that does not match is an error.
 func newToTimestampLTZ(c *call) (Evaluator, error) {
 	if c.args[0].Type().IsNumeric() {
@@ -562,8 +581,12 @@ func newToTimestampLTZ(c *call) (Evaluator, error) {
 				default:
 					v, ok = mulChecked(whole(i), scale)
 				}
-				if !ok {
-					return 0, fmt.Errorf("time overflow: %s does not fit %s", o[0].text(i), unit.WithNull(true))
+				us := v
+				if unit.Nanos() {
+					us = types.FloorDiv(v, 1000)
+				}
+				if !ok || us < firstMicros || us > lastMicros {
+					return 0, errNull // as in Flink
 				}
 				return v - types.FloorMod(v, resolution(unit)), nil
 			}, nil
@@ -618,6 +641,6 @@ func convertTZ(_ *env, s, from, to string) (string, error) {
 		}
 		zones[i] = z
 	}
-	us = types.ToWall(types.FromWall(us, zones[0], types.CastRule), zones[1])
+	us = types.ToWall(fromWallSimple(us, zones[0]), zones[1])
 	return string(convertPattern.format(nil, us, 0)), nil
 }

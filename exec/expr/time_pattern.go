@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/weir-sql/weir/types"
 )
@@ -100,8 +101,9 @@ func compileTimePattern(s string, use patternUse) (*timePattern, error) {
 		case !simple && (c == '[' || c == ']' || c == '{' || c == '}' || c == '#'):
 			return nil, fmt.Errorf("'%c' in the pattern '%s' is not supported: quote it if it is text", c, s)
 		default:
-			literal(string(c))
-			i++
+			_, n := utf8.DecodeRuneInString(s[i:])
+			literal(s[i : i+n])
+			i += n
 		}
 	}
 	return p, nil
