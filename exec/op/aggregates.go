@@ -34,6 +34,7 @@ type aggSet struct {
 	oneGroup bool // there are no keys: all rows of a call belong to one group
 
 	groups, rows []int32 // scratch
+	args         []arrow.Array
 }
 
 func newAggSet(aggs []Aggregate, retract bool, acct *exec.Account) (*aggSet, error) {
@@ -121,11 +122,11 @@ func (s *aggSet) updateOne(i int, groups, rows []int32, rec arrow.RecordBatch, k
 	if a.Filter >= 0 {
 		groups, rows = s.filter(groups, rows, rec.Column(a.Filter).(*array.Boolean))
 	}
-	var few [4]arrow.Array
-	args := few[:0]
+	args := s.args[:0]
 	for _, c := range a.Args {
 		args = append(args, rec.Column(c))
 	}
+	s.args = args
 	if d := s.distinct[i]; d != nil {
 		var err error
 		if groups, rows, err = d.add(groups, rows, args, kinds); err != nil {

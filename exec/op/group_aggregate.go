@@ -150,6 +150,11 @@ func (o *GroupAggregate) ProcessBatch(_ context.Context, _ int, b stream.Batch, 
 		}
 		return o.charge()
 	}
+	if !o.cfg.Final {
+		for _, v := range o.values {
+			v.Reserve(n + n/4)
+		}
+	}
 	err := o.each(&b, keys, rows)
 	for _, g := range o.touched {
 		o.last[g] = -1
