@@ -12,7 +12,9 @@ import (
 // Print prints a result and returns its number of rows.
 func (r *Runner) Print(q *weir.Query) (rows int64, err error) {
 	defer q.Close()
-	w, err := newWriter(r.Out, r.Writer)
+	o := r.Writer
+	o.Zone = r.DB.Zone()
+	w, err := newWriter(r.Out, o)
 	if err != nil {
 		return 0, err
 	}

@@ -233,7 +233,6 @@ func (s *repl) statements(ctx context.Context, text, file string) error {
 		if s.file == nil {
 			s.r.Writer.Width = max(readline.GetScreenWidth(), 0)
 		}
-		s.r.Writer.Zone = s.r.DB.Zone()
 		err := s.r.run(soft, hard, st, file)
 		s.adopt()
 		switch {

@@ -7,13 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 
+	"github.com/chzyer/readline"
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 
@@ -44,7 +47,7 @@ type app struct {
 	noHeader      bool
 	settings      []string
 	quiet         bool
-	maxRows       int64
+	maxRows       uint64
 	continueError bool
 	statsFile     string
 	command       string
@@ -52,7 +55,9 @@ type app struct {
 
 func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	tuneCollector()
-	ctx, stop := interruptible(errOut)
+	// A reader that goes away (| head) is an error of the write, not the end of the process: what runs is stopped in order.
+	signal.Ignore(syscall.SIGPIPE)
+	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	a := &app{in: in, out: out, err: errOut, ctx: ctx}
 	root := a.root()
@@ -79,9 +84,10 @@ func tuneCollector() {
 	}
 }
 
-// interruptible gives a context that the first SIGINT or SIGTERM ends; a second one ends the process at once.
-func interruptible(errOut io.Writer) (context.Context, func()) {
-	ctx, cancel := context.WithCancel(context.Background())
+// interruptible ends the app's context at the first SIGINT or SIGTERM; a second one ends the process at once.
+func (a *app) interruptible() (stop func()) {
+	ctx, cancel := context.WithCancel(a.ctx)
+	a.ctx = ctx
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	done := make(chan struct{})
@@ -94,12 +100,12 @@ func interruptible(errOut io.Writer) (context.Context, func()) {
 		}
 		select {
 		case <-signals:
-			fmt.Fprintln(errOut, "weir: stopped at once")
+			fmt.Fprintln(a.err, "weir: stopped at once")
 			os.Exit(shell.ExitInterrupted)
 		case <-done:
 		}
 	}()
-	return ctx, func() {
+	return func() {
 		signal.Stop(signals)
 		close(done)
 		cancel()
@@ -117,10 +123,13 @@ func (a *app) root() *cobra.Command {
   weir run script.sql               run a script
   weir test suite/                  run test files with a virtual clock`,
 		SilenceUsage: true, SilenceErrors: true,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cmd.Flags().Changed("command") {
-				return a.runText(a.command, "")
+			switch {
+			case cmd.Flags().Changed("command"):
+				return a.runScripts(script{a.command, ""})
+			case !isTerminal(a.in):
+				return a.runFiles("-")
 			}
 			return a.repl()
 		},
@@ -134,6 +143,25 @@ func (a *app) root() *cobra.Command {
 	return root
 }
 
+// noArgs refuses what is no subcommand, and knows what was meant.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if _, err := os.Stat(args[0]); err == nil {
+		return usageError{fmt.Errorf("unknown command %q; to run a script write: weir run %s", args[0], args[0])}
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	hint := "see weir --help"
+	if n := weir.Nearest(args[0], names); n != "" {
+		hint = "did you mean " + n + "?"
+	}
+	return usageError{fmt.Errorf("unknown command %q; %s", args[0], hint)}
+}
+
 // runFlags adds the flags that -c and run have in common.
 func (a *app) runFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
@@ -141,7 +169,7 @@ func (a *app) runFlags(cmd *cobra.Command) {
 	f.BoolVar(&a.noHeader, "no-header", false, "no header line in csv, tsv, table and markdown")
 	f.StringArrayVar(&a.settings, "set", nil, "a setting of the session, key=value; may be repeated")
 	f.BoolVar(&a.quiet, "quiet", false, "no warnings, no summary")
-	f.Int64Var(&a.maxRows, "max-rows", 0, "print at most so many rows of each result (0: all)")
+	f.Uint64Var(&a.maxRows, "max-rows", 0, "print at most so many rows of each result (0: all)")
 	f.BoolVar(&a.continueError, "continue-on-error", false, "go on behind a failed statement")
 	f.StringVar(&a.statsFile, "stats", "", "write figures of each statement to this file, as JSON")
 }
@@ -149,34 +177,28 @@ func (a *app) runFlags(cmd *cobra.Command) {
 func (a *app) runCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run script.sql ...",
-		Short: "Run scripts: SELECTs print, INSERTs run; `-` is standard input",
-		Args:  cobra.MinimumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			for _, name := range args {
-				text, err := a.read(name)
-				if err != nil {
-					fmt.Fprintf(a.err, "weir: %v\n", err)
-					return exitError(shell.ExitFailed)
-				}
-				if err := a.runText(text, name); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
+		Short: "Run scripts: SELECTs print, INSERTs run; - is standard input",
+		Long: `Runs scripts one after the other in one session: SELECTs print their rows, INSERTs run. A bounded INSERT ends before the next statement begins;
+unbounded ones run on and are waited for at the end. The first Ctrl-C stops what runs in order, a second one ends the process at once.
+
+Exit status: 0 fine, 1 a statement failed, 2 wrong usage, 130 stopped by SIGINT.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error { return a.runFiles(args...) },
 	}
 	a.runFlags(cmd)
 	return cmd
 }
 
-// read reads a script; `-` is standard input.
+// read reads a script; - is standard input. A byte order mark is left out.
 func (a *app) read(name string) (string, error) {
+	var data []byte
+	var err error
 	if name == "-" {
-		data, err := io.ReadAll(a.in)
-		return string(data), err
+		data, err = io.ReadAll(a.in)
+	} else {
+		data, err = os.ReadFile(name)
 	}
-	data, err := os.ReadFile(name)
-	return string(data), err
+	return strings.TrimPrefix(string(data), "\ufeff"), err
 }
 
 // open opens a session with the settings of the command line.
@@ -197,23 +219,42 @@ func (a *app) open() (*weir.DB, error) {
 }
 
 func (a *app) runner(db *weir.DB) (*shell.Runner, error) {
-	if a.format != "" && !contains(shell.Formats, a.format) {
-		return nil, usageError{fmt.Errorf("unknown format %q: it is one of %s", a.format, strings.Join(shell.Formats, ", "))}
-	}
-	return &shell.Runner{DB: db, Out: a.out, Err: a.err, Quiet: a.quiet, ContinueOnError: a.continueError,
-		Writer: shell.WriterOptions{Format: a.format, NoHeader: a.noHeader, MaxRows: a.maxRows, Zone: db.Zone()}}, nil
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
+	if a.format != "" && !slices.Contains(shell.Formats, a.format) {
+		hint := ""
+		if n := weir.Nearest(a.format, shell.Formats); n != "" {
+			hint = "; did you mean " + n + "?"
 		}
+		return nil, usageError{fmt.Errorf("unknown format %q: it is one of %s%s", a.format, strings.Join(shell.Formats, ", "), hint)}
 	}
-	return false
+	r := &shell.Runner{DB: db, Out: a.out, Err: a.err, Quiet: a.quiet, ContinueOnError: a.continueError, Progress: isTerminal(a.err),
+		Writer: shell.WriterOptions{Format: a.format, NoHeader: a.noHeader, MaxRows: int64(min(a.maxRows, math.MaxInt64))}}
+	if isTerminal(a.out) {
+		r.Writer.Width = max(readline.GetScreenWidth(), 0)
+	}
+	return r, nil
 }
 
-func (a *app) runText(text, name string) error {
+// script is a text to run; name is its file, "" for that of -c.
+type script struct{ text, name string }
+
+// runFiles runs scripts; all are read before the first one runs.
+func (a *app) runFiles(names ...string) error {
+	var scripts []script
+	for _, name := range names {
+		text, err := a.read(name)
+		if err != nil {
+			fmt.Fprintf(a.err, "weir: %v\n", err)
+			return exitError(shell.ExitFailed)
+		}
+		if name == "-" {
+			name = "<stdin>"
+		}
+		scripts = append(scripts, script{text, name})
+	}
+	return a.runScripts(scripts...)
+}
+
+func (a *app) runScripts(scripts ...script) error {
 	db, err := a.open()
 	if err != nil {
 		return err
@@ -223,7 +264,15 @@ func (a *app) runText(text, name string) error {
 	if err != nil {
 		return err
 	}
-	status := r.RunScript(a.ctx, text, name)
+	defer a.interruptible()()
+	defer onStatusSignal(func() { fmt.Fprint(a.err, r.Status()) })()
+	status := shell.ExitOK
+	for _, s := range scripts {
+		status = max(status, r.RunScript(a.ctx, s.text, s.name))
+		if status != shell.ExitOK && (!a.continueError || a.ctx.Err() != nil) {
+			break
+		}
+	}
 	if a.statsFile != "" {
 		if err := a.writeFile(a.statsFile, r.WriteStats); err != nil {
 			fmt.Fprintf(a.err, "weir: %v\n", err)
@@ -240,6 +289,12 @@ func (a *app) runText(text, name string) error {
 	return nil
 }
 
+// isTerminal reports whether a reader or writer is a terminal.
+func isTerminal(f any) bool {
+	file, ok := f.(*os.File)
+	return ok && (isatty.IsTerminal(file.Fd()) || isatty.IsCygwinTerminal(file.Fd()))
+}
+
 func (a *app) writeFile(name string, write func(io.Writer) error) error {
 	f, err := os.Create(name)
 	if err != nil {
@@ -252,15 +307,8 @@ func (a *app) writeFile(name string, write func(io.Writer) error) error {
 	return f.Close()
 }
 
-// repl is the shell; without a terminal the script comes from standard input.
+// repl is the shell. Ctrl-C is its own affair; SIGTERM ends it in order.
 func (a *app) repl() error {
-	if f, ok := a.in.(*os.File); !ok || !isatty.IsTerminal(f.Fd()) {
-		text, err := a.read("-")
-		if err != nil {
-			return err
-		}
-		return a.runText(text, "")
-	}
 	db, err := a.open()
 	if err != nil {
 		return err
@@ -270,7 +318,9 @@ func (a *app) repl() error {
 	if err != nil {
 		return err
 	}
-	if status := shell.REPL(a.ctx, r); status != shell.ExitOK {
+	ctx, stop := signal.NotifyContext(a.ctx, syscall.SIGTERM)
+	defer stop()
+	if status := shell.REPL(ctx, r); status != shell.ExitOK {
 		return exitError(status)
 	}
 	return nil

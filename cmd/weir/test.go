@@ -58,6 +58,7 @@ func (a *app) testCmd() *cobra.Command {
 			if matrix {
 				variants = sqltests.Matrix()
 			}
+			defer a.interruptible()()
 			results := sqltests.RunFiles(a.ctx, files, variants, cfg, jobs)
 			return a.reportTests(results, junit, asJSON, quiet)
 		},
