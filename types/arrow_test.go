@@ -110,7 +110,7 @@ func TestFromArrow(t *testing.T) {
 		{arrow.FixedWidthTypes.Time32s, "TIME(0)"}, {arrow.FixedWidthTypes.Time64us, "TIME(6)"}, {arrow.FixedWidthTypes.Time64ns, "TIME(9)"},
 		{&arrow.TimestampType{Unit: arrow.Second}, "TIMESTAMP(0)"}, {&arrow.TimestampType{Unit: arrow.Millisecond}, "TIMESTAMP(3)"},
 		{&arrow.TimestampType{Unit: arrow.Microsecond}, "TIMESTAMP(6)"}, {&arrow.TimestampType{Unit: arrow.Nanosecond, TimeZone: "Europe/Berlin"}, "TIMESTAMP_LTZ(9)"},
-		{arrow.FixedWidthTypes.Duration_ns, "INTERVAL DAY TO SECOND(3)"},
+		{arrow.FixedWidthTypes.Duration_ns, "INTERVAL SECOND(3)"},
 		{&arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String}, "STRING"},
 		{arrow.MapOf(arrow.BinaryTypes.String, arrow.PrimitiveTypes.Int32), "MAP<STRING, INT>"},
 		{arrow.LargeListOf(arrow.PrimitiveTypes.Int32), "ARRAY<INT>"}, {arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Int32), "ARRAY<INT>"},

@@ -250,12 +250,12 @@ func (t Type) base() string {
 		if t.Interval.From != "" {
 			return "INTERVAL " + t.Interval.String()
 		}
-		return "INTERVAL YEAR TO MONTH"
+		return "INTERVAL MONTH"
 	case IntervalDayTime:
 		if t.Interval.From != "" {
 			return "INTERVAL " + t.Interval.String()
 		}
-		return "INTERVAL DAY TO SECOND(3)"
+		return "INTERVAL SECOND(3)"
 	case Array:
 		return "ARRAY<" + t.Elem.String() + ">"
 	case Map:

@@ -105,6 +105,9 @@ func (b *Binder) not(n ast.Node, x logical.Expr, err error, not bool) (logical.E
 func (b *Binder) name(e *ast.Name, s *scope) (logical.Expr, error) {
 	i, used, err := s.resolve(e)
 	if err != nil {
+		if n := e.Parts[0]; len(e.Parts) == 1 && !n.Quoted && strings.EqualFold(n.Name, "PI") {
+			return b.apply(e, "PI", nil, nil) // written without parentheses
+		}
 		return nil, err
 	}
 	c := s.rel.cols[i]
@@ -251,7 +254,7 @@ func (b *Binder) unary(e *ast.Unary, s *scope) (logical.Expr, error) {
 
 func (b *Binder) binary(e *ast.Binary, s *scope) (logical.Expr, error) {
 	if e.Op == "OVERLAPS" {
-		return nil, unsupported(e, featOverlaps)
+		return b.overlaps(e, s)
 	}
 	// Long chains of AND, OR, + and || lean to the left: go down them in a loop.
 	var chain []*ast.Binary
@@ -278,6 +281,62 @@ func (b *Binder) binary(e *ast.Binary, s *scope) (logical.Expr, error) {
 		}
 	}
 	return l, nil
+}
+
+// overlaps makes comparisons of (start, end) OVERLAPS (start, end): each end may be an interval, and may lie before its start. The periods overlap when
+// each begins, at its earlier bound, not behind the later bound of the other.
+func (b *Binder) overlaps(e *ast.Binary, s *scope) (logical.Expr, error) {
+	bounds := func(side ast.Expr) (lo, hi logical.Expr, err error) {
+		row, ok := side.(*ast.RowCons)
+		if !ok || len(row.Elems) != 2 {
+			return nil, nil, logical.Errorf(side, logical.CodeArguments, "usage: (start, end) OVERLAPS (start, end)", "OVERLAPS takes two points in time on each side")
+		}
+		es, _, err := b.exprs(row.Elems, s)
+		if err != nil {
+			return nil, nil, err
+		}
+		start, end := es[0], es[1]
+		if !start.ResultType().IsDatetime() {
+			return nil, nil, logical.Errorf(row.Elems[0], logical.CodeArguments, "", "OVERLAPS takes points in time, not %s", start.ResultType().WithNull(true))
+		}
+		if end.ResultType().IsInterval() {
+			if end, err = b.apply(row.Elems[1], "+", nil, []logical.Expr{start, end}); err != nil {
+				return nil, nil, err
+			}
+		}
+		inOrder, err := b.apply(row, "<=", nil, []logical.Expr{start, end})
+		if err != nil {
+			return nil, nil, err
+		}
+		t, ok := types.Common(start.ResultType(), end.ResultType())
+		if !ok {
+			return nil, nil, logical.Errorf(row, logical.CodeArguments, "", "OVERLAPS cannot compare %s with %s", start.ResultType().WithNull(true),
+				end.ResultType().WithNull(true))
+		}
+		t.Attr = types.NoTimeAttr
+		start, end = b.coerce(row.Elems[0], start, t), b.coerce(row.Elems[1], end, t)
+		pick := func(x, y logical.Expr) logical.Expr {
+			return &logical.Case{Whens: []logical.When{{Cond: inOrder, Result: x}}, Else: y, Type: t, Pos: row.Pos()}
+		}
+		return pick(start, end), pick(end, start), nil
+	}
+	lo1, hi1, err := bounds(e.L)
+	if err != nil {
+		return nil, err
+	}
+	lo2, hi2, err := bounds(e.R)
+	if err != nil {
+		return nil, err
+	}
+	first, err := b.apply(e, ">=", nil, []logical.Expr{hi1, lo2})
+	if err != nil {
+		return nil, err
+	}
+	second, err := b.apply(e, ">=", nil, []logical.Expr{hi2, lo1})
+	if err != nil {
+		return nil, err
+	}
+	return b.apply(e, "AND", nil, []logical.Expr{first, second})
 }
 
 func (b *Binder) like(e *ast.Like, s *scope) (logical.Expr, error) {

@@ -52,7 +52,11 @@ func baseType(n *ast.TypeName) (types.Type, error) {
 		}
 		return types.DecimalOf(p, s), most(2)
 	case "CHAR", "VARCHAR", "BINARY", "VARBINARY":
-		l := param(0, 1)
+		def := 1
+		if n.Name == "VARCHAR" || n.Name == "VARBINARY" {
+			def = types.MaxLength // STRING and BYTES (measured)
+		}
+		l := param(0, def)
 		if l < 1 || l > types.MaxLength {
 			return bad("%s(%d): the length is 1 to %d", n.Name, l, types.MaxLength)
 		}
@@ -103,12 +107,10 @@ func baseType(n *ast.TypeName) (types.Type, error) {
 	}
 	if n.Interval != nil {
 		q := n.Interval
-		t := types.DayTimeType
 		if q.From == "YEAR" || q.From == "MONTH" {
-			t = types.YearMonthType
+			return types.YearMonthType, nil
 		}
-		t.Interval = types.IntervalUnits{From: q.From, To: q.To}
-		return t, nil
+		return types.DayTimeType, nil
 	}
 	if f, ok := unsupportedTypes[n.Name]; ok {
 		return types.Type{}, unsupported(n, f)
@@ -144,7 +146,6 @@ func interval(e *ast.Interval) (logical.Expr, error) {
 		sign = -1
 	}
 	make := func(v any, t types.Type) logical.Expr {
-		t.Interval = types.IntervalUnits{From: q.From, To: q.To}
 		return &logical.Literal{Value: v, Type: t.NotNull(), Pos: e.Pos()}
 	}
 	if m, ok := unitMonths[q.From]; ok {

@@ -37,7 +37,6 @@ var (
 	featQualify         = Feature{"WEIR-1511", "QUALIFY", ""}
 	featNamedWindow     = Feature{"WEIR-1502", "WINDOW", ""}
 	featLegacyWindow    = Feature{"WEIR-1512", "a window function in GROUP BY", "write FROM TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE) GROUP BY window_start, window_end"}
-	featOverlaps        = Feature{"WEIR-1513", "OVERLAPS", ""}
 	featIsJSON          = Feature{"WEIR-1513", "IS JSON", ""}
 	featJSONFunction    = Feature{"WEIR-1513", "a JSON function", ""}
 	featMultisetCons    = Feature{"WEIR-1513", "MULTISET[...]", ""}
