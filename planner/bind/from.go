@@ -2,6 +2,8 @@ package bind
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/weir-sql/weir/catalog"
@@ -298,9 +300,6 @@ func (b *Binder) FileTable(path *ast.StringLit, hints []ast.Hint) (*catalog.Tabl
 		return nil, err
 	}
 	t.Options = append(t.Options, catalog.Option{Key: "format", Value: format})
-	if format == "csv" {
-		t.Options = append(t.Options, catalog.Option{Key: "csv.header", Value: "true"})
-	}
 	if t.Options, err = b.tableHints(t, hints); err != nil {
 		return nil, err
 	}
@@ -315,6 +314,13 @@ func (b *Binder) Infer(n ast.Node, t *catalog.Table) error {
 	h, err := b.connect(n, t, t.Options)
 	if err != nil {
 		return err
+	}
+	// What reading needs beside the columns ('csv.header' = 'true', when the first line was taken for one) stays with the table.
+	if i, ok := h.(interface{ InferredOptions() map[string]string }); ok {
+		found := i.InferredOptions()
+		for _, key := range slices.Sorted(maps.Keys(found)) {
+			t.Options = append(t.Options, catalog.Option{Key: key, Value: found[key]})
+		}
 	}
 	var cols []catalog.Column
 	for _, c := range h.Schema() {

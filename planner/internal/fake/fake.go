@@ -19,7 +19,11 @@ type Table struct {
 	Gives     string
 	Takes     string
 	Supplies  bool
+	Inferred  map[string]string
 }
+
+// InferredOptions are what inference found beside the columns, as of connectors.InferredTable.
+func (t *Table) InferredOptions() map[string]string { return t.Inferred }
 
 // Schema implements catalog.ConnectorTable.
 func (t *Table) Schema() types.Schema { return t.Columns }
@@ -63,6 +67,9 @@ func Connect(_ context.Context, t *catalog.Table, options map[string]string) (ca
 		f.Metadata = types.Schema{{Name: "file.path", Type: types.StringType.NotNull()}}
 		if f.Columns == nil {
 			f.Columns = types.Schema{{Name: "name", Type: types.StringType}, {Name: "ts", Type: types.TimestampOf(3)}, {Name: "n", Type: types.BigIntType}}
+			if options["format"] == "csv" && options["csv.header"] == "" {
+				f.Inferred = map[string]string{"csv.header": "true"}
+			}
 		}
 	case "test":
 		f.Takes = "all"
