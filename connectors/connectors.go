@@ -123,8 +123,8 @@ type InferredTable interface {
 	InferredOptions() map[string]string
 }
 
-// ImmediateSink is a sink whose rows are visible as soon as they are written (print, standard output): Prepare and Commit mean nothing to it, and it
-// needs no checkpoints. Of every other sink rows become visible with Commit.
+// ImmediateSink is a sink whose rows are visible as soon as they are written (print, standard output, a log): Commit means nothing to it, and it
+// needs no checkpoints; Prepare waits until all that was written has arrived. Of every other sink rows become visible with Commit.
 type ImmediateSink interface {
 	Sink
 	Immediate() bool
@@ -135,6 +135,9 @@ type Split struct {
 	ID      string // stable across restarts: a path, "topic-0"
 	Bounded bool
 	Bytes   int64 // about, -1 when unknown
+	// Start is where reading begins at the first start, nil for the beginning. It is part of snapshots, also while the split has given nothing, so that
+	// what "now" meant at the first start stays what it was.
+	Start Position
 }
 
 // ErrNotReady says that a reader has nothing now; Ready tells when to ask again.

@@ -26,6 +26,8 @@ type FormatConfig struct {
 	Wanted  []int             // positions in Columns to decode, ascending; the batches have these columns in this order
 	Options map[string]string // without the format's prefix
 	Zone    *time.Location
+	// Metadata are the wanted keys of a MetadataFormat.
+	Metadata []string
 	// KeepBad is Scan.KeepBad.
 	KeepBad bool
 	// MaxBytes is the length that a record may have at most, 0 for any: a longer one is the error RecordTooLong, whatever the policy for bad records.

@@ -30,6 +30,7 @@ type encoder struct {
 	columns types.Schema
 	style   textout.Style
 	buf     []byte
+	one     [1]int32
 }
 
 // Header is the line of column names with csv.header.

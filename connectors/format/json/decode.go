@@ -539,9 +539,9 @@ func (d *decoder) fill(o *object, gen int64, left int) error {
 	return nil
 }
 
-// ws skips white space within a line.
+// ws skips white space; line ends too, which there are within messages only.
 func ws(b []byte, p int) int {
-	for p < len(b) && (b[p] == ' ' || b[p] == '\t' || b[p] == '\r') {
+	for p < len(b) && (b[p] == ' ' || b[p] == '\t' || b[p] == '\r' || b[p] == '\n') {
 		p++
 	}
 	return p

@@ -42,6 +42,7 @@ type encoder struct {
 	nullName string
 	columns  types.Schema
 	names    [][]byte // quoted, with colon
+	one      [1]int32
 }
 
 // Header is nil.

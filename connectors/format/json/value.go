@@ -561,7 +561,7 @@ func compact(dst, b []byte) []byte {
 			continue
 		case c == '"':
 			in = !in
-		case !in && (c == ' ' || c == '\t' || c == '\r'):
+		case !in && (c == ' ' || c == '\t' || c == '\r' || c == '\n'):
 			continue
 		}
 		dst = append(dst, c)

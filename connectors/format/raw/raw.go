@@ -160,6 +160,9 @@ func (d *codec) Decode(ctx context.Context, data []byte, at connectors.RecordPos
 		} else {
 			raw, data = data, nil
 		}
+		if d.typ.IsText() {
+			raw = bytes.TrimSuffix(raw, []byte{'\r'})
+		}
 		if d.most > 0 && int64(len(raw)) > d.most {
 			col.Discard()
 			return connectors.Decoded{}, connectors.RecordTooLong(at.Split, line, d.most)
@@ -206,7 +209,6 @@ func (d *codec) put(col *colbuf.Col, b []byte, texts *colbuf.Texts) error {
 	case types.Binary, types.VarBinary:
 		return colbuf.PutRaw(col, b)
 	default:
-		b = bytes.TrimSuffix(b, []byte{'\r'})
 		if d.latin {
 			u := make([]byte, 0, len(b)+8)
 			for _, c := range b {
@@ -272,17 +274,26 @@ func (e *encoder) Encode(dst []byte, rec arrow.RecordBatch, rows []int32) ([]byt
 				return dst, fmt.Errorf("column %s: text with a line end cannot be written in the format 'raw': it would be read as two rows", e.name)
 			}
 			if e.latin {
-				for _, c := range s {
-					if c > 0xff {
-						return dst, fmt.Errorf("column %s: '%c' is not in ISO-8859-1", e.name, c)
-					}
-					dst = append(dst, byte(c))
+				var err error
+				if dst, err = e.latin1(dst, s); err != nil {
+					return dst, err
 				}
 				dst = append(dst, '\n')
 				continue
 			}
 			dst = append(append(dst, s...), '\n')
 		}
+	}
+	return dst, nil
+}
+
+// latin1 appends s in ISO-8859-1.
+func (e *encoder) latin1(dst []byte, s string) ([]byte, error) {
+	for _, c := range s {
+		if c > 0xff {
+			return dst, fmt.Errorf("column %s: '%c' is not in ISO-8859-1", e.name, c)
+		}
+		dst = append(dst, byte(c))
 	}
 	return dst, nil
 }
