@@ -345,7 +345,7 @@ func (db *DB) Check(ctx context.Context, sql string) (notes []Note, err error) {
 	for _, x := range p.Extensions {
 		notes = append(notes, extensionNote(x))
 	}
-	for _, w := range p.Warnings {
+	for _, w := range append(p.Warnings, p.Advice...) {
 		notes = append(notes, warningNote(w))
 	}
 	return notes, nil

@@ -249,7 +249,7 @@ func (c *converter) aggregate(a *logical.Aggregate, final bool) (physical.Node, 
 		}
 		final := final && bounded || empty
 		x := c.byKey(in, a.GroupBy)
-		out = physical.NewGroupAggregate(x, a.GroupBy, a.Aggregates, final, len(a.GroupBy) == 0 && final, a.Pos)
+		out = physical.NewGroupAggregate(x, a.GroupBy, a.Aggregates, final, len(a.GroupBy) == 0 && (empty || c.env.Batch()), a.Pos)
 		if !bounded && len(a.GroupBy) > 0 && !final {
 			c.warnings = append(c.warnings, Warning{Pos: a.Pos, Text: fmt.Sprintf("%s keeps state for each key for ever: the input is unbounded; "+
 				"a window (TUMBLE, HOP, CUMULATE) with window_start and window_end in GROUP BY bounds it", a.Clause)})

@@ -33,6 +33,8 @@ type Result struct {
 	Dropped []int64
 	// Warnings are for the user: state without bounds, a table without idle timeout, ...
 	Warnings []Warning
+	// Advice is what `weir check` adds to the warnings: a watermark that one silent split could hold back.
+	Advice []Warning
 	// Extensions are constructs beyond Flink SQL that only the binder can tell (GROUP BY alias). Those that the parser tells are in the statement.
 	Extensions []ast.Extension
 }

@@ -2,10 +2,12 @@ package planner
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/weir-sql/weir/parser/ast"
 	"github.com/weir-sql/weir/planner/bind"
 	"github.com/weir-sql/weir/planner/logical"
+	"github.com/weir-sql/weir/planner/physical"
 	"github.com/weir-sql/weir/planner/rules"
 )
 
@@ -76,7 +78,21 @@ func (p *planning) finish(roots []logical.Node, query bool) (*Result, error) {
 	for _, w := range warnings {
 		plan.Warnings = append(plan.Warnings, w.Text)
 	}
-	return &Result{Plan: plan, Logical: roots, Query: query, Warnings: warnings}, nil
+	return &Result{Plan: plan, Logical: roots, Query: query, Warnings: warnings, Advice: advice(plan)}, nil
+}
+
+// advice looks for tables whose watermark one silent split can hold back.
+func advice(p *physical.Plan) []Warning {
+	var out []Warning
+	for _, n := range p.Nodes() {
+		s, ok := n.(*physical.Scan)
+		if !ok || s.Watermark == nil || s.Watermark.Source || s.Props().Bounded || s.Watermark.IdleTimeout > 0 {
+			continue
+		}
+		out = append(out, Warning{Pos: s.Pos, Text: fmt.Sprintf("table %s has no idle timeout: a split (partition, file) without rows holds back the watermark, and with it "+
+			"every window; 'scan.watermark.idle-timeout' = '30 s' in WITH, or SET 'table.exec.source.idle-timeout', lets it be passed over", logical.TableName(s.Table))})
+	}
+	return out
 }
 
 func (p *planning) createTable(s *ast.CreateTable) (*Result, error) {

@@ -26,11 +26,11 @@ func (b *Binder) CreateView(s *ast.CreateView) (*catalog.View, error) {
 func (b *Binder) viewQuery(v *catalog.View, q *ast.Query, text string, columns []ast.Ident, n ast.Node) error {
 	b.views = append(b.views, v.Path) // a view may not refer to itself
 	defer func() { b.views = b.views[:len(b.views)-1] }()
-	node, err := b.Query(q)
+	r, err := b.query(q)
 	if err != nil {
 		return err
 	}
-	v.Schema, v.Query, v.Text = node.Schema(), q, text
+	v.Schema, v.Query, v.Text = r.schema(), q, text
 	v.Catalog, v.Database = b.catalog, b.database
 	if len(columns) > 0 {
 		if len(columns) != len(v.Schema) {
@@ -41,6 +41,12 @@ func (b *Binder) viewQuery(v *catalog.View, q *ast.Query, text string, columns [
 				return logical.Errorf(&columns[i], logical.CodeDuplicateName, "", "column name '%s' is there twice", c.Name)
 			}
 			v.Schema[i].Name = c.Name
+		}
+		return nil
+	}
+	for i, c := range v.Schema {
+		if v.Schema[:i].Index(c.Name) >= 0 {
+			return logical.Errorf(n, logical.CodeDuplicateName, "give one of them an alias", "the query has two columns '%s'", c.Name)
 		}
 	}
 	return nil

@@ -173,6 +173,13 @@ func (b *Binder) table(n *ast.ObjectName, hints []ast.Hint) (*relation, error) {
 		if err != nil {
 			return nil, err
 		}
+		at := ast.Node(n)
+		if len(hints) > 0 {
+			at = &hints[0] // an option that does not fit stands there
+		}
+		if _, err := b.connect(at, o, options); err != nil {
+			return nil, err
+		}
 		node, err := b.scan(n, o, options)
 		if err != nil {
 			return nil, err

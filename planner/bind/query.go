@@ -192,9 +192,16 @@ func ordinal(x ast.Expr, columns int, clause string) (int, error) {
 	}
 	n, err := strconv.Atoi(lit.Value)
 	if err != nil || n < 1 || n > columns {
-		return 0, logical.Errorf(x, logical.CodeOrdinal, fmt.Sprintf("there are %d columns", columns), "%s %s: there is no such column", clause, lit.Value)
+		return 0, logical.Errorf(x, logical.CodeOrdinal, plural(columns), "%s %s: there is no such column", clause, lit.Value)
 	}
 	return n - 1, nil
+}
+
+func plural(columns int) string {
+	if columns == 1 {
+		return "there is one column"
+	}
+	return fmt.Sprintf("there are %d columns", columns)
 }
 
 // limit puts LIMIT and OFFSET over a plan.
@@ -551,6 +558,10 @@ func (sb *selectBinder) item(it *ast.SelectItem) error {
 			name = n.Parts[len(n.Parts)-1].Name
 		case *ast.FieldAccess:
 			name = n.Field.Name
+		case *ast.Call:
+			if n.NoParens { // CURRENT_TIMESTAMP
+				name = n.Name.Last()
+			}
 		}
 	}
 	sb.add(x, it.X, name, it.Alias != nil)

@@ -161,11 +161,11 @@ func (b *Binder) tableArg(t *ast.TableArg) (*relation, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := uniqueNames(r.schema().Names())
-	for i := range r.cols {
-		r.cols[i] = column{name: names[i], typ: r.cols[i].typ}
+	cols := make([]column, len(r.cols))
+	for i := range cols {
+		cols[i] = column{name: r.cols[i].name, typ: r.cols[i].typ}
 	}
-	return &relation{node: rename(r.node, names), cols: r.cols}, nil
+	return &relation{node: r.node, cols: cols}, nil
 }
 
 // timeColumn finds the column of DESCRIPTOR; it must be a time attribute.

@@ -2,6 +2,7 @@ package physical
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weir-sql/weir/planner/logical"
 	"github.com/weir-sql/weir/types"
@@ -103,10 +104,22 @@ func checkNode(n Node) error {
 			}
 		}
 	case *WindowAggregate:
+		if err := checkMeet(n, n.GroupBy, n.inputs[0].Schema()); err != nil {
+			return err
+		}
 		return checkGrouping(&n.WindowGrouping, n.inputs[0])
+	case *GlobalWindowAggregate:
+		keys := make([]int, len(n.GroupBy))
+		for i := range keys {
+			keys[i] = i
+		}
+		return checkMeet(n, keys, n.local.Schema())
 	case *LocalWindowAggregate:
 		return checkGrouping(&n.WindowGrouping, n.inputs[0])
 	case *GroupAggregate:
+		if err := checkMeet(n, n.GroupBy, n.inputs[0].Schema()); err != nil {
+			return err
+		}
 		return checkAggregates(n.GroupBy, n.Aggregates, n.inputs[0].Schema())
 	case *Sort:
 		return checkSorted(n.inputs[0])
@@ -114,6 +127,23 @@ func checkNode(n Node) error {
 		return checkSorted(n.inputs[0])
 	case *WindowTableFunction:
 		return checkTimeColumn(n.Window, n.inputs[0].Schema())
+	}
+	return nil
+}
+
+// checkMeet checks that rows with equal keys are in one copy of a keyed operator.
+func checkMeet(n Node, keys []int, in types.Schema) error {
+	p := n.Inputs()[0].Props().Partitioning
+	if p.Count == 1 {
+		return nil
+	}
+	if p.Columns == nil {
+		return fmt.Errorf("%d copies, and equal keys are anywhere", p.Count)
+	}
+	for _, c := range p.Columns {
+		if !slices.Contains(keys, c) {
+			return fmt.Errorf("its input is spread by column %s, which is no key", in[c].Name)
+		}
 	}
 	return nil
 }
