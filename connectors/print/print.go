@@ -130,6 +130,8 @@ func appendValue(dst []byte, arr arrow.Array, i int, t types.Type) []byte {
 	switch t.Kind {
 	case types.Boolean:
 		return strconv.AppendBool(dst, arr.(*array.Boolean).Value(i))
+	case types.Decimal:
+		return appendDecimal(dst, types.Dec{Num: arr.(*array.Decimal128).Value(i), Scale: int32(t.Scale)})
 	case types.Binary, types.VarBinary:
 		dst = append(dst, '[')
 		for j, b := range arr.(*array.Binary).Value(i) {
@@ -224,6 +226,23 @@ func appendClock(dst []byte, sec, nanos int64, seconds bool) []byte {
 		width -= 3
 	}
 	return fmt.Appendf(dst, ".%0*d", width, digits)
+}
+
+// appendDecimal is BigDecimal.toString: with an exponent where the first digit lies more than six places behind the point.
+func appendDecimal(dst []byte, d types.Dec) []byte {
+	digits := types.Dec{Num: d.Num.Abs()}.String()
+	exp := len(digits) - 1 - int(d.Scale)
+	if exp >= -6 {
+		return d.AppendTo(dst)
+	}
+	if d.Sign() < 0 {
+		dst = append(dst, '-')
+	}
+	dst = append(dst, digits[0])
+	if len(digits) > 1 {
+		dst = append(append(dst, '.'), digits[1:]...)
+	}
+	return strconv.AppendInt(append(dst, 'E'), int64(exp), 10)
 }
 
 // appendPeriod is Period.toString of normalized months.
