@@ -23,7 +23,7 @@ func init() {
 		scalar(g, "E", "E()", "The number e.", sig(0, notNull(types.DoubleType))),
 		scalar(g, "ABS", "ABS(x)", "The absolute value of a number or an interval.", sig(1, first, numberOrInterval)),
 		scalar(g, "SIGN", "SIGN(x)", "-1, 0 or 1, in the type of x.", sig(1, first, number)),
-		scalar(g, "CEIL", "CEIL(x) | CEIL(t TO unit)", "The least whole number that is not less than x; of a time, rounded up to a unit.", resolveFloor, "CEILING"),
+		scalar(g, "CEIL", "CEIL(x) | CEIL(t TO unit)", "The least whole number that is not less than x; of a time, rounded up to a unit (of units from WEEK on the first day stays, whatever the time of day).", resolveFloor, "CEILING"),
 		scalar(g, "FLOOR", "FLOOR(x) | FLOOR(t TO unit)", "The greatest whole number that is not greater than x; of a time, rounded down to a unit (weeks begin on Sunday).",
 			resolveFloor),
 		scalar(g, "ROUND", "ROUND(x[, n])", "x rounded half up to n digits behind the point; n may be negative.", resolveRound),

@@ -216,6 +216,9 @@ func floorTime(c *call, ceil bool) (Evaluator, error) {
 	round := func(us int64) int64 { return floorMicros(us, unit) }
 	if ceil {
 		round = func(us int64) int64 {
+			if unit == "WEEK" || unitMonths[unit] != 0 {
+				us -= types.FloorMod(us, types.MicrosPerDay) // Flink's rule: the first day of the unit stays, whatever the time of day
+			}
 			f := floorMicros(us, unit)
 			if f == us {
 				return us
