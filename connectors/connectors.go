@@ -190,21 +190,20 @@ type Block struct {
 // Decoded are the rows of a block.
 type Decoded struct {
 	Batch stream.Batch
-	// Bad lists the records that could not be decoded and were skipped, ascending by Before. With the policy "fail" the decoder returns the first one as
+	// Bad lists the records that could not be decoded, ascending by Row: skipped, or kept in part (Kept). With the policy "fail" the decoder returns the first one as
 	// the error instead (*BadRecord is an error). Which policy holds: Scan.KeepBad lists each bad record; with '<format>.ignore-parse-errors' a record
-	// that can be cut into fields keeps the good ones, the bad fields are NULL (as in Flink), and only other records are listed; else fail.
+	// that can be cut into fields keeps the good ones, the bad fields are NULL (as in Flink), and it is listed with Kept; else fail.
 	Bad []BadRecord
-	// BadFields is how many of the rows have fields that were read as NULL because of '<format>.ignore-parse-errors'.
-	BadFields int64
 }
 
-// BadRecord is a record that is no row: data, not a crash.
+// BadRecord is a record that is no row, or one with fields that had to be read as NULL: data, not a crash.
 type BadRecord struct {
 	Raw      []byte
 	Err      string // why, with the cure where there is one
 	Split    string // file, or topic-partition
 	Position int64  // line number from 1, or offset
-	Row      int    // number of good rows of the block before it
+	Row      int    // number of rows of the block before it
+	Kept     bool   // it is row Row of the block, with NULL for the fields that could not be read ('<format>.ignore-parse-errors')
 }
 
 // Error says where and why.

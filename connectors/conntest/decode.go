@@ -69,7 +69,6 @@ func DecodeText(t testing.TB, f connectors.RecordFormat, c connectors.FormatConf
 			out.Bad = append(out.Bad, b)
 		}
 		out.Rows = append(out.Rows, Rows(dec.Batch, schema)...)
-		out.BadFields += dec.BadFields
 		dec.Batch.Release()
 		p += n
 		at.Line += lines

@@ -33,9 +33,8 @@ func All(table connectors.Table) connectors.Scan {
 
 // Read is what a scan gave.
 type Read struct {
-	Rows      []string
-	Bad       []connectors.BadRecord
-	BadFields int64
+	Rows []string
+	Bad  []connectors.BadRecord
 }
 
 // ReadAll reads all splits one after the other, in their order.
@@ -96,7 +95,6 @@ func take(ctx context.Context, env *Env, b connectors.Block, schema types.Schema
 	}
 	out.Rows = append(out.Rows, Rows(d.Batch, schema)...)
 	out.Bad = append(out.Bad, d.Bad...)
-	out.BadFields += d.BadFields
 	d.Batch.Release()
 	return nil
 }

@@ -165,7 +165,7 @@ func TestFM06(t *testing.T) {
 
 	// The third record begins at line 5.
 	_, err = read(t, s, map[string]string{"header": "true"}, strings.Replace(data, "3,z", "q,z", 1))
-	if err == nil || !strings.HasPrefix(err.Error(), "f:5: column id: 'q' is not a INT") {
+	if err == nil || !strings.HasPrefix(err.Error(), "f:5: column id: 'q' is not an INT") {
 		t.Fatalf("got %v", err)
 	}
 }
@@ -214,9 +214,17 @@ func TestRecords(t *testing.T) {
 			}
 			conntest.Equal(t, r.Rows, tt.rows)
 			if tt.name == "ignore" {
-				if len(r.Bad) != 3 || r.BadFields != 2 || r.Bad[0].Position != 4 || string(r.Bad[0].Raw) != "4,d,true,e" || r.Bad[0].Row != 3 {
-					t.Fatalf("bad records: %+v, %d rows with bad fields", r.Bad, r.BadFields)
+				var bad []string
+				for _, b := range r.Bad {
+					bad = append(bad, fmt.Sprintf("%d %s row %d kept %v: %s", b.Position, b.Raw, b.Row, b.Kept, b.Err))
 				}
+				conntest.Equal(t, bad, []string{
+					"2 x,b,yes row 1 kept true: column c0: 'x' is not an INT",
+					"3 3 row 2 kept true: 1 cells, but 3 columns",
+					"4 4,d,true,e row 3 kept false: 4 cells, but 3 columns",
+					"5  row 3 kept false: a blank line",
+					`6 6,"f"g,true row 3 kept false: text behind a closing quote`,
+				})
 			}
 		})
 	}

@@ -58,8 +58,8 @@ type decoder struct {
 	fast  []colbuf.Fast
 	texts colbuf.Texts
 	scan  scanner
-	// badElement says that cell has read an element of an ARRAY or ROW as NULL because of ignore-parse-errors.
-	badElement bool
+	// badElement says why cell has read an element of an ARRAY or ROW as NULL (ignore-parse-errors), if it has.
+	badElement error
 }
 
 func (d *decoder) init() {
@@ -196,7 +196,7 @@ func (d *decoder) Decode(ctx context.Context, data []byte, at connectors.RecordP
 	for i, c := range d.cols {
 		cols[i] = c.Finish()
 	}
-	return connectors.Decoded{Batch: stream.Batch{Record: colbuf.Record(d.schema, cols, r.rows)}, Bad: r.bad, BadFields: r.badFields}, nil
+	return connectors.Decoded{Batch: stream.Batch{Record: colbuf.Record(d.schema, cols, r.rows)}, Bad: r.bad}, nil
 }
 
 // step is a column of the file: how it is read, nothing when it is not wanted.
@@ -207,16 +207,15 @@ type step struct {
 
 // run is one call of Decode.
 type run struct {
-	d         *decoder
-	l         layout
-	steps     []step // of l
-	at        connectors.RecordPosition
-	data      []byte
-	line      int64
-	rows      int
-	utf8      bool
-	bad       []connectors.BadRecord
-	badFields int64
+	d     *decoder
+	l     layout
+	steps []step // of l
+	at    connectors.RecordPosition
+	data  []byte
+	line  int64
+	rows  int
+	utf8  bool
+	bad   []connectors.BadRecord
 }
 
 // all reads the block. The fast way takes rows one behind the other and looks for delimiters only; it may run over a line end when a row has too few
@@ -355,8 +354,8 @@ func (r *run) fast(data []byte, p int, check bool) (int, bool) {
 		if fast == colbuf.FastStamp && d.texts.FastTime(c, b) {
 			continue
 		}
-		if d.cell(c, b, false) != nil || d.badElement {
-			d.badElement = false
+		if d.cell(c, b, false) != nil || d.badElement != nil {
+			d.badElement = nil
 			return 0, false
 		}
 	}
@@ -449,7 +448,7 @@ func (d *decoder) element(c *colbuf.Col, b []byte) error {
 	if err != nil && d.cfg.ignore && !d.keepBad {
 		c.Truncate(n)
 		c.PutNull()
-		d.badElement = true
+		d.badElement = err
 		return nil
 	}
 	return err
@@ -490,7 +489,10 @@ func (r *run) slow(p int) (int, error) {
 	if len(cells) > len(r.l.to) || len(cells) < len(r.l.to) && !tolerant {
 		return next, r.fail(raw, line, fmt.Sprintf("%d cells, but %d columns", len(cells), len(r.l.to)))
 	}
-	badField := len(cells) < len(r.l.to)
+	why := "" // of the first field that is read as NULL
+	if len(cells) < len(r.l.to) {
+		why = fmt.Sprintf("%d cells, but %d columns", len(cells), len(r.l.to))
+	}
 	for i, to := range r.l.to {
 		if to < 0 {
 			continue
@@ -502,15 +504,20 @@ func (r *run) slow(p int) (int, error) {
 		} else if c.PutNull(); !c.Type.Nullable {
 			err = errNull
 		}
-		badField = badField || d.badElement
-		d.badElement = false
+		bad := err
+		if bad == nil {
+			bad = d.badElement
+		}
+		d.badElement = nil
+		if bad != nil && why == "" {
+			why = fmt.Sprintf("column %s: %v", d.columns[d.wanted[to]].Name, bad)
+		}
 		if err == nil {
 			continue
 		}
 		if tolerant && c.Type.Nullable {
 			c.Truncate(r.rows)
 			c.PutNull()
-			badField = true
 			continue
 		}
 		for _, c := range d.cols {
@@ -518,8 +525,8 @@ func (r *run) slow(p int) (int, error) {
 		}
 		return next, r.fail(raw, line, fmt.Sprintf("column %s: %v", d.columns[d.wanted[to]].Name, err))
 	}
-	if badField {
-		r.badFields++
+	if why != "" {
+		r.bad = append(r.bad, connectors.BadRecord{Raw: bytes.Clone(raw), Err: why, Split: r.at.Split, Position: line, Row: r.rows, Kept: true})
 	}
 	r.rows++
 	return next, nil

@@ -45,7 +45,7 @@ func (d *decoder) DecodeMessages(ctx context.Context, m connectors.Messages, mem
 	for i, c := range d.cols {
 		cols[i] = c.Finish()
 	}
-	return connectors.Decoded{Batch: stream.Batch{Record: colbuf.Record(d.schema, cols, r.rows)}, Bad: r.bad, BadFields: r.badFields}, of.List(), nil
+	return connectors.Decoded{Batch: stream.Batch{Record: colbuf.Record(d.schema, cols, r.rows)}, Bad: r.bad}, of.List(), nil
 }
 
 // message reads one message; line is a buffer that is kept.
@@ -63,9 +63,9 @@ func (r *run) message(v, line []byte, i int, offset func(int) int64) ([]byte, er
 		}
 	}
 	r.data, r.line = v, offset(i)
-	rows, bad, badFields := r.rows, len(r.bad), r.badFields
+	rows, bad := r.rows, len(r.bad)
 	next, err := r.slow(0)
-	if err != nil || next >= len(v) || len(r.bad) > bad {
+	if err != nil || next >= len(v) || len(r.bad) > bad && !r.bad[len(r.bad)-1].Kept {
 		if len(v) == 0 && err == nil && len(r.bad) == bad && r.rows == rows {
 			err = r.fail(v, offset(i), "a blank message")
 		}
@@ -77,7 +77,7 @@ func (r *run) message(v, line []byte, i int, offset func(int) int64) ([]byte, er
 	for _, c := range d.cols {
 		c.Truncate(rows)
 	}
-	r.rows, r.badFields = rows, badFields
+	r.rows, r.bad = rows, r.bad[:bad]
 	return line, r.fail(v, offset(i), "a line end within the record; quote the cell")
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -47,10 +48,10 @@ type decoder struct {
 	top   object
 	texts colbuf.Texts
 
-	escapes  bool // the block has a backslash
-	badField bool // tolerant: a field of this record was read as NULL
-	scratch  []byte
-	entries  []entry // of the maps that are being read
+	escapes bool   // the block has a backslash
+	badWhy  string // tolerant: why a field of this record was read as NULL
+	scratch []byte
+	entries []entry // of the maps that are being read
 }
 
 // object is how the members of an object go to columns.
@@ -170,18 +171,17 @@ func (d *decoder) Decode(ctx context.Context, data []byte, at connectors.RecordP
 	for i, c := range d.top.cols {
 		cols[i] = c.Finish()
 	}
-	return connectors.Decoded{Batch: stream.Batch{Record: colbuf.Record(d.schema, cols, r.rows)}, Bad: r.bad, BadFields: r.badFields}, nil
+	return connectors.Decoded{Batch: stream.Batch{Record: colbuf.Record(d.schema, cols, r.rows)}, Bad: r.bad}, nil
 }
 
 // run is one call of Decode.
 type run struct {
-	d         *decoder
-	at        connectors.RecordPosition
-	data      []byte
-	rows      int
-	utf8      bool
-	bad       []connectors.BadRecord
-	badFields int64
+	d    *decoder
+	at   connectors.RecordPosition
+	data []byte
+	rows int
+	utf8 bool
+	bad  []connectors.BadRecord
 }
 
 // all reads the block. The fast way takes one object behind the other without looking for line ends first; a quote that is not closed could make it run
@@ -205,12 +205,8 @@ func (r *run) all(lines int) error {
 			if next >= len(body) || body[next] != '\n' || d.most > 0 && int64(next-p) > d.most {
 				break
 			}
-			r.rows++
+			r.kept(body[p:next], r.at.Line+int64(r.rows))
 			p = next + 1
-			if d.badField {
-				d.badField = false
-				r.badFields++
-			}
 		}
 		if p == len(body) && r.rows == lines {
 			if len(body) == len(r.data) {
@@ -218,11 +214,11 @@ func (r *run) all(lines int) error {
 			}
 			return r.line(r.data[len(body):], r.at.Line+int64(lines))
 		}
-		d.badField = false
+		d.badWhy = ""
 		for _, c := range d.top.cols {
 			c.Truncate(0)
 		}
-		r.rows, r.badFields = 0, 0
+		r.rows, r.bad = 0, nil
 	}
 	line := r.at.Line
 	for p := 0; p < len(r.data); line++ {
@@ -255,20 +251,12 @@ func (r *run) line(b []byte, line int64) error {
 		return nil
 	}
 	var err error
-	rows := r.rows
-	d.badField = false
-	var badFields int64
-	one := func() {
-		r.rows++
-		if d.badField {
-			d.badField = false
-			badFields++
-		}
-	}
+	rows, bad := r.rows, len(r.bad)
+	d.badWhy = ""
 	switch {
 	case b[p] == '{':
 		if p, err = d.object(&d.top, b, p, r.rows); err == nil {
-			one()
+			r.kept(b, line)
 		}
 	case b[p] == '[':
 		p, err = d.elements(b, p, func(q int) (int, error) {
@@ -277,7 +265,7 @@ func (r *run) line(b []byte, line int64) error {
 			}
 			q, err := d.object(&d.top, b, q, r.rows)
 			if err == nil {
-				one()
+				r.kept(b, line)
 			}
 			return q, err
 		})
@@ -294,15 +282,23 @@ func (r *run) line(b []byte, line int64) error {
 		}
 	}
 	if err == nil {
-		r.badFields += badFields
 		return nil
 	}
-	r.rows = rows
-	d.badField = false
+	r.rows, r.bad = rows, r.bad[:bad]
+	d.badWhy = ""
 	for _, c := range d.top.cols {
 		c.Truncate(rows)
 	}
 	return r.fail(b, line, reason(b, err))
+}
+
+// kept counts a row; when fields of it were read as NULL, it lists its record.
+func (r *run) kept(raw []byte, line int64) {
+	if d := r.d; d.badWhy != "" {
+		r.bad = append(r.bad, connectors.BadRecord{Raw: bytes.Clone(raw), Err: d.badWhy, Split: r.at.Split, Position: line, Row: r.rows, Kept: true})
+		d.badWhy = ""
+	}
+	r.rows++
 }
 
 // reason says where in the line a syntax error is.
@@ -443,9 +439,13 @@ func (d *decoder) object(o *object, b []byte, p, row int) (int, error) {
 				}
 			}
 			if !ok {
+				why := d.badWhy
 				if p, err = d.field(c, o.subs[col], b, ws(b, p)); err != nil {
 					inField(err, o.names[col])
 					return p, err
+				}
+				if d.badWhy != why {
+					d.badWhy = o.names[col] + ": " + strings.TrimPrefix(d.badWhy, ": ")
 				}
 			}
 		}

@@ -37,7 +37,7 @@ func (d *decoder) DecodeMessages(ctx context.Context, m connectors.Messages, mem
 	for i, c := range d.top.cols {
 		cols[i] = c.Finish()
 	}
-	return connectors.Decoded{Batch: stream.Batch{Record: colbuf.Record(d.schema, cols, r.rows)}, Bad: r.bad, BadFields: r.badFields}, of.List(), nil
+	return connectors.Decoded{Batch: stream.Batch{Record: colbuf.Record(d.schema, cols, r.rows)}, Bad: r.bad}, of.List(), nil
 }
 
 // message reads one message: as an object without blanks around it, else as a line of a file.
@@ -47,14 +47,10 @@ func (r *run) message(v []byte, i int, offset func(int) int64) error {
 	r.utf8 = utf8.Valid(v)
 	if r.utf8 && len(v) > 0 && v[0] == '{' && (d.most <= 0 || int64(len(v)) <= d.most) {
 		if p, err := d.object(&d.top, v, 0, r.rows); err == nil && p == len(v) {
-			r.rows++
-			if d.badField {
-				d.badField = false
-				r.badFields++
-			}
+			r.kept(v, offset(i))
 			return nil
 		}
-		d.badField = false
+		d.badWhy = ""
 		for _, c := range d.top.cols {
 			c.Truncate(r.rows)
 		}

@@ -25,11 +25,14 @@ func (d *decoder) field(c *colbuf.Col, sub *object, b []byte, p int) (int, error
 		return next, err
 	}
 	c.Truncate(n)
-	if next, err = d.skip(b, p); err != nil {
-		return next, err
+	next, skipErr := d.skip(b, p)
+	if skipErr != nil {
+		return next, skipErr
 	}
 	c.PutNull()
-	d.badField = true
+	if d.badWhy == "" {
+		d.badWhy = err.Error()
+	}
 	return next, nil
 }
 

@@ -189,7 +189,7 @@ func (d *codec) Decode(ctx context.Context, data []byte, at connectors.RecordPos
 func (d *codec) put(col *colbuf.Col, b []byte, texts *colbuf.Texts) error {
 	w := width(d.typ)
 	if w > 0 && len(b) != w {
-		return fmt.Errorf("column %s: %d bytes are left, but a %s has %d", d.name, len(b), d.typ.WithNull(true), w)
+		return fmt.Errorf("column %s: %d bytes are left, but %s has %d", d.name, len(b), d.typ.WithNull(true), w)
 	}
 	switch d.typ.Kind {
 	case types.Boolean:

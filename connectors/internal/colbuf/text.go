@@ -126,7 +126,12 @@ func (e *TextError) Error() string {
 		}
 		t = t[:cut] + "..."
 	}
-	s := fmt.Sprintf("'%s' is not a %s", t, e.Type.WithNull(true))
+	typ := e.Type.WithNull(true).String()
+	article := "a"
+	if typ[0] == 'I' || typ[0] == 'A' {
+		article = "an"
+	}
+	s := fmt.Sprintf("'%s' is not %s %s", t, article, typ)
 	if e.Cause != "" {
 		s += ": " + e.Cause
 	}
