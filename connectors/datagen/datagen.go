@@ -270,7 +270,7 @@ func (f *field) bounds(name string, get func(string) (string, bool)) error {
 		case t.IsInteger():
 			n, err := strconv.ParseInt(v, 10, 64)
 			if err != nil || n < f.ilo && option == "min" || n > f.ihi && option == "max" {
-				return fmt.Errorf("option 'fields.%s.%s': '%s' is not a %s", name, option, v, t.WithNull(true))
+				return fmt.Errorf("option 'fields.%s.%s': '%s' does not fit %s", name, option, v, t.WithNull(true))
 			}
 			if option == "min" {
 				f.ilo = n
@@ -280,7 +280,7 @@ func (f *field) bounds(name string, get func(string) (string, bool)) error {
 		case t.IsNumeric():
 			n, _ := strconv.ParseFloat(v, 64)
 			if n < f.lo || n > f.hi {
-				return fmt.Errorf("option 'fields.%s.%s': '%s' is not a %s", name, option, v, t.WithNull(true))
+				return fmt.Errorf("option 'fields.%s.%s': '%s' does not fit %s", name, option, v, t.WithNull(true))
 			}
 			if option == "min" {
 				f.lo = n

@@ -136,7 +136,7 @@ func TestOptions(t *testing.T) {
 		{[]string{"fields.s.min", "1"}, "table t, column s: the option 'min' is for numbers, not for VARCHAR(3)"},
 		{[]string{"fields.i.length", "1"}, "table t, column i: the option 'length' is for text, bytes, ARRAY, MAP and MULTISET, not for INT"},
 		{[]string{"fields.s.length", "4"}, "table t, column s: the length 4 does not fit VARCHAR(3)"},
-		{[]string{"fields.i.max", "3000000000"}, "table t, column i: option 'fields.i.max': '3000000000' is not an INT"},
+		{[]string{"fields.i.max", "3000000000"}, "table t, column i: option 'fields.i.max': '3000000000' does not fit INT"},
 		{[]string{"fields.i.min", "2", "fields.i.max", "1"}, "table t, column i: 'fields.i.min' is greater than 'fields.i.max'"},
 		{[]string{"fields.i.kind", "sequence", "fields.i.start", "5", "fields.i.end", "3"}, "table t, column i: the sequence ends at 3 before it starts at 5"},
 		{[]string{"fields.i.null-rate", "2"}, "table t, column i: the option 'null-rate' must be between 0 and 1"},

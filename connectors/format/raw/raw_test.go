@@ -32,7 +32,7 @@ func TestRaw(t *testing.T) {
 		{types.BooleanType, nil, "\x01\x00", []string{"TRUE", "FALSE"}, true, ""},
 		{types.DoubleType, nil, "\x3f\xf8\x00\x00\x00\x00\x00\x00", []string{"1.5"}, true, ""},
 		{types.FloatType, nil, "\x3f\xc0\x00\x00", []string{"1.5"}, true, ""},
-		{types.IntType, nil, "\x00\x00\x00\x01\x00", nil, false, "f:2: column c: 1 bytes are left, but a INT has 4"},
+		{types.IntType, nil, "\x00\x00\x00\x01\x00", nil, false, "f:2: column c: 1 bytes are left, but INT has 4"},
 	} {
 		c := connectors.FormatConfig{Table: "t", Columns: types.Schema{{Name: "c", Type: tt.typ}}, Options: tt.options}
 		for _, size := range []int{1, 3, 1 << 20} {
