@@ -19,7 +19,10 @@ func (a *countAcc) Bytes() int64 { return aggSize(a.n) }
 func (a *countAcc) Update(in AggInput) error {
 	nulls := false
 	for _, c := range in.Args {
-		nulls = nulls || c.NullN() > 0 || c.DataType().ID() == arrow.NULL
+		if c.DataType().ID() == arrow.NULL {
+			return nil // COUNT(NULL); such an array says of no row that it is NULL
+		}
+		nulls = nulls || c.NullN() > 0
 	}
 	n := a.n
 	if !nulls && in.Kinds == nil && in.OneGroup && len(in.Groups) > 0 {

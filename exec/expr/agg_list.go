@@ -322,6 +322,9 @@ func (a *collectAcc) Reset()       { clear(a.s); a.s, a.bytes = a.s[:0], 0 }
 func (a *collectAcc) Bytes() int64 { return aggSize(a.s) + a.bytes }
 
 func (a *collectAcc) Update(in AggInput) error {
+	if in.Args[0].DataType().ID() == arrow.NULL {
+		return nil
+	}
 	get := a.ops.get(in.Args[0])
 	for i, g := range in.Groups {
 		if r := in.row(i); !in.Args[0].IsNull(r) {

@@ -23,7 +23,7 @@ func aggCases() []AggSpec {
 	numeric := []types.Type{types.TinyIntType, types.SmallIntType, types.IntType, types.BigIntType, dec, types.FloatType, types.DoubleType}
 	ordered := append(append([]types.Type{}, numeric...), types.BooleanType, types.StringType, types.BytesType, types.DateType, types.TimeOf(3), types.TimestampOf(3),
 		types.TimestampLTZOf(9), types.YearMonthType, types.DayTimeType)
-	any := append(append([]types.Type{}, ordered...), types.ArrayOf(types.IntType), types.RowOf(types.Field{Name: "a", Type: types.StringType}))
+	any := append(append([]types.Type{}, ordered...), types.NullType, types.ArrayOf(types.IntType), types.RowOf(types.Field{Name: "a", Type: types.StringType}))
 	all := []AggSpec{{Name: "COUNT", Result: types.BigIntType}}
 	add := func(name string, ts []types.Type, result func(types.Type) types.Type) {
 		for _, t := range ts {
@@ -64,7 +64,7 @@ func TestAggregateNames(t *testing.T) {
 }
 
 func aggRandom(r *rand.Rand, t types.Type) any {
-	if r.Intn(6) == 0 {
+	if r.Intn(6) == 0 || t.Kind == types.Null {
 		return nil
 	}
 	n := r.Intn(9) - 3

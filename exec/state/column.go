@@ -161,7 +161,7 @@ func appendValue(dst []byte, a arrow.Array, r int) []byte {
 }
 
 func appendNullable(dst []byte, a arrow.Array, r int) []byte {
-	if a.IsNull(r) {
+	if a.IsNull(r) || a.DataType().ID() == arrow.NULL {
 		return append(dst, 0)
 	}
 	return appendValue(append(dst, 1), a, r)

@@ -36,6 +36,7 @@ var keyTypes = map[string][]types.Type{
 	"array":        {types.ArrayOf(types.StringType)},
 	"row":          {types.RowOf(types.Field{Name: "a", Type: types.BigIntType}, types.Field{Name: "b", Type: types.ArrayOf(types.IntType)})},
 	"null column":  {types.NullType, types.BigIntType},
+	"null array":   {types.ArrayOf(types.NullType)},
 	"string array": {types.StringType, types.ArrayOf(types.DoubleType)},
 }
 
