@@ -52,8 +52,8 @@ func (b *builder) source(s *physical.Scan, id string) (*task.Source, error) {
 			if mark, err = evaluator(w.Expr); err != nil {
 				return nil, err
 			}
-			spec.Times = true
 		}
+		spec.Times = true
 	}
 	if projections == nil && !spec.Times {
 		return spec, nil
@@ -91,7 +91,7 @@ func (b *builder) sourceConfig(s *task.Source) error {
 type preparer struct {
 	projections []expr.Evaluator // nil: as they are
 	schema      *arrow.Schema
-	mark        expr.Evaluator // nil without a watermark expression
+	mark        expr.Evaluator // nil when the source supplies watermarks
 	column      int            // of the event time
 	clock       connectors.Clock
 	zone        *time.Location
@@ -136,6 +136,12 @@ func (p *preparer) Project(_ context.Context, rec arrow.RecordBatch) (arrow.Reco
 func (p *preparer) Times(_ context.Context, rec arrow.RecordBatch, event, mark []stream.Time) error {
 	if err := readTimes(rec.Column(p.column), event); err != nil {
 		return err
+	}
+	if p.mark == nil { // the source supplies watermarks
+		for i := range mark {
+			mark[i] = stream.MinTime
+		}
+		return nil
 	}
 	a, err := p.mark.Eval(p.context(), expr.Input{Record: rec, Rows: int(rec.NumRows())})
 	if err != nil {

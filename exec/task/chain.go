@@ -136,10 +136,9 @@ type node struct {
 	ctx      context.Context
 	main     fanout
 	sides    []*side
-	out      exec.Output // itself, or the checker around it
-	ended    []bool      // inputs that have ended
-	finished bool        // Finish was called
-	enough   bool        // wants no more rows
+	ended    []bool // inputs that have ended
+	finished bool   // Finish was called
+	enough   bool   // wants no more rows
 	rowsIn   *atomic.Int64
 	rowsOut  *atomic.Int64
 }
@@ -160,7 +159,7 @@ func (n *node) batch(ctx context.Context, in int, b stream.Batch) error {
 	n.rowsIn.Add(int64(b.Len()))
 	prev := n.c.current
 	n.c.current = n.spec.Name
-	err := n.op.ProcessBatch(ctx, in, b, n.out)
+	err := n.op.ProcessBatch(ctx, in, b, n)
 	if err == nil {
 		n.c.current = prev
 	}
@@ -173,7 +172,7 @@ func (n *node) watermark(ctx context.Context, wm stream.Time) error {
 	}
 	prev := n.c.current
 	n.c.current = n.spec.Name
-	err := n.op.ProcessWatermark(ctx, wm, n.out)
+	err := n.op.ProcessWatermark(ctx, wm, n)
 	if err == nil {
 		n.c.current = prev
 	}
@@ -201,7 +200,7 @@ func (n *node) end(ctx context.Context, in int) error {
 		}
 		return nil
 	}
-	if err := call(func() error { return n.op.EndInput(ctx, in, n.out) }); err != nil {
+	if err := call(func() error { return n.op.EndInput(ctx, in, n) }); err != nil {
 		return err
 	}
 	for _, e := range n.ended {
@@ -209,10 +208,10 @@ func (n *node) end(ctx context.Context, in int) error {
 			return nil
 		}
 	}
-	if err := call(func() error { return n.op.ProcessWatermark(ctx, stream.MaxTime, n.out) }); err != nil {
+	if err := call(func() error { return n.op.ProcessWatermark(ctx, stream.MaxTime, n) }); err != nil {
 		return err
 	}
-	if err := call(func() error { return n.op.Finish(ctx, n.out) }); err != nil {
+	if err := call(func() error { return n.op.Finish(ctx, n) }); err != nil {
 		return err
 	}
 	n.finished = true
@@ -234,7 +233,7 @@ func (n *node) processTimer(ctx context.Context, at time.Time) error {
 	}
 	prev := n.c.current
 	n.c.current = n.spec.Name
-	err := n.op.ProcessTimer(ctx, at, n.out)
+	err := n.op.ProcessTimer(ctx, at, n)
 	if err == nil {
 		n.c.current = prev
 	}
@@ -386,10 +385,6 @@ func (c *chain) node(spec *Op, made map[any]receiver) *node {
 	n.main = newFanout(c.receivers(spec.To, made))
 	for _, name := range slices.Sorted(maps.Keys(spec.Side)) {
 		n.sides = append(n.sides, &side{name: name, f: newFanout(c.receivers(spec.Side[name], made))})
-	}
-	n.out = n
-	if w := c.job.o.Wrap; w != nil {
-		n.out = w(spec.ID, spec.Name, spec.Schema, n)
 	}
 	c.nodes = append(c.nodes, n)
 	return n

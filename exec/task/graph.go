@@ -53,7 +53,7 @@ type Op struct {
 	New func() exec.Operator
 	// Inputs is the number of its inputs, at least 1. More than one only at the beginning of a task.
 	Inputs int
-	// Schema is what it emits, for the checker; may be nil.
+	// Schema is what it emits; may be nil.
 	Schema *arrow.Schema
 	// To takes its output, Side what it emits on named second outputs.
 	To   []Target
@@ -185,8 +185,6 @@ type Options struct {
 	// stops there. Job.RowCheckpoint returns it. For tests.
 	CheckpointAfterRows int64
 	StopAfterRows       bool
-	// Wrap, when set, is put between the operator called by id and name (of a source: its id) and what follows. Test builds hang their checker in here.
-	Wrap func(id, name string, schema *arrow.Schema, out exec.Output) exec.Output
 }
 
 func (o *Options) fill() {

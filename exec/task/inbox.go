@@ -18,6 +18,7 @@ type inbox struct {
 	account  *exec.Account
 	maxRows  int64
 	maxBytes int64
+	lifted   bool // bounds do not count for now, see lift
 }
 
 // channel is one producer's way into an inbox.
@@ -40,6 +41,22 @@ func (b *inbox) add(input int) *channel {
 	c := &channel{box: b, input: input, space: make(chan struct{}, 1)}
 	b.channels = append(b.channels, c)
 	return c
+}
+
+// lift lets producers write beyond the bounds, or not any more. The consumer does so while it waits for something that a producer can only say behind
+// rows of other channels: a barrier, or how far it has come. So no wait can be a circle; the memory limit still counts.
+func (b *inbox) lift(on bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.lifted == on {
+		return
+	}
+	b.lifted = on
+	if on {
+		for _, c := range b.channels {
+			c.signalSpace()
+		}
+	}
 }
 
 func eventBytes(e stream.Event) int64 {
@@ -71,7 +88,7 @@ func (c *channel) put(ctx context.Context, e stream.Event) error {
 				return ctx.Err()
 			}
 			return exec.ErrEnough
-		case e.Kind != stream.EventBatch || c.rows < b.maxRows && c.bytes < b.maxBytes:
+		case e.Kind != stream.EventBatch || b.lifted || c.rows < b.maxRows && c.bytes < b.maxBytes:
 			c.queue = append(c.queue, e)
 			c.rows += rows
 			c.bytes += n
@@ -171,7 +188,7 @@ func (c *channel) take() (stream.Event, bool) {
 }
 
 func (c *channel) signalSpace() {
-	if c.rows < c.box.maxRows && c.bytes < c.box.maxBytes || c.enough || c.closed {
+	if c.box.lifted || c.rows < c.box.maxRows && c.bytes < c.box.maxBytes || c.enough || c.closed {
 		select {
 		case c.space <- struct{}{}:
 		default:

@@ -129,6 +129,7 @@ func (t *inputTask) run(ctx context.Context) error {
 			return err
 		}
 		if progress {
+			t.box.lift(false)
 			continue
 		}
 		stop, cut, err := t.barriers(ctx)
@@ -414,18 +415,21 @@ func (t *inputTask) barriers(ctx context.Context) (stop, cut bool, err error) {
 	}
 	at := make([]int, len(t.box.channels))
 	var b stream.Barrier
-	ready := true
+	ready, some := true, false
 	for i, c := range t.box.channels {
 		var x stream.Barrier
 		if at[i], x = c.barrier(); at[i] < 0 {
 			ready = false
 		} else {
-			b = x
+			b, some = x, true
 		}
 	}
 	if !ready {
+		// Partitions of one exchange wait for each other's progress, and all for a barrier that some have seen.
+		t.box.lift(some || t.task.Ordered && len(t.task.Inputs) == 1)
 		return false, false, nil
 	}
+	t.box.lift(false)
 	var part *TaskSnapshot
 	if b.Snapshot {
 		if err := t.hadEnough(ctx, t.flush(ctx)); err != nil {

@@ -25,8 +25,8 @@ type Job struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	tasks   []instance
-	wg      sync.WaitGroup // tasks and connectors' goroutines
-	helpers sync.WaitGroup // end when ctx is done
+	wg      sync.WaitGroup // tasks
+	helpers sync.WaitGroup // connectors' goroutines and our own: they end when ctx is done
 	done    chan struct{}
 	err     error
 
@@ -45,6 +45,7 @@ type Job struct {
 	rowCut    atomic.Bool
 	rowDone   chan struct{}
 	rowSnap   *Snapshot
+	last      map[string]SourceStats // of sources that have been closed
 }
 
 // instance is one partition of a task.
@@ -74,7 +75,7 @@ func Start(ctx context.Context, g *Graph, o Options) (*Job, error) {
 		return nil, errors.New("internal error: a graph without tasks")
 	}
 	j := &Job{o: o, g: g, done: make(chan struct{}), metrics: map[string]*partMetrics{}, cuts: map[int64]*cut{}, looks: map[int64]bool{},
-		rowDone: make(chan struct{})}
+		rowDone: make(chan struct{}), last: map[string]SourceStats{}}
 	j.ctx, j.cancel = context.WithCancelCause(ctx)
 	if o.Restore != nil {
 		j.epoch = o.Restore.Epoch
@@ -176,7 +177,11 @@ func boxOf(i instance) *mailbox {
 func (j *Job) runTask(inst instance, part *TaskSnapshot) {
 	defer j.wg.Done()
 	if err := j.guard(inst, func() error {
-		if err := inst.begin(j.ctx, part); err != nil {
+		err := func() error {
+			defer j.begun.Done() // also when it panics
+			return inst.begin(j.ctx, part)
+		}()
+		if err != nil {
 			return err
 		}
 		return inst.run(j.ctx)
@@ -526,9 +531,9 @@ func (j *Job) connectorEnv(m *exec.Metrics, account *exec.Account) *connectors.E
 	return &connectors.Env{
 		Allocator: j.o.Allocator, Clock: j.o.Clock, Log: j.o.Log, Zone: j.o.Zone, BatchRows: j.o.BatchRows, Partitions: 1,
 		Go: func(f func(ctx context.Context)) {
-			j.wg.Add(1)
+			j.helpers.Add(1)
 			go func() {
-				defer j.wg.Done()
+				defer j.helpers.Done()
 				defer func() {
 					if p := recover(); p != nil {
 						j.fail(internalError(j.o.Query, "connector", 0, p))
@@ -547,7 +552,7 @@ func (j *Job) connectorEnv(m *exec.Metrics, account *exec.Account) *connectors.E
 type Stats struct {
 	// Operators has the counters of every operator, source and sink, summed over its partitions, in the order of the plan.
 	Operators []OperatorStats
-	// Watermarks are those of the sources and their splits.
+	// Sources have the watermarks of the sources and their splits.
 	Sources []SourceStats
 }
 
@@ -597,11 +602,21 @@ func (j *Job) Counters() []OperatorStats {
 	return out
 }
 
-// Stats returns counters, watermarks and state of a running job, by a snapshot that is only looked at. A job that has ended has no sources and no state.
+// Stats returns counters, watermarks and state of a running job, by a snapshot that is only looked at. A job that has ended has no state, and its sources are
+// as they were at the end.
 func (j *Job) Stats(ctx context.Context) (Stats, error) {
 	snap, err := j.Look(ctx)
 	st := Stats{Operators: j.Counters()}
-	if errors.Is(err, ErrEnded) {
+	if errors.Is(err, ErrEnded) || err != nil && j.ctx.Err() != nil {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		for _, t := range j.g.Tasks {
+			if t.Source != nil {
+				if ss, ok := j.last[t.Source.ID]; ok {
+					st.Sources = append(st.Sources, ss)
+				}
+			}
+		}
 		return st, nil
 	}
 	if err != nil {
@@ -616,17 +631,28 @@ func (j *Job) Stats(ctx context.Context) (Stats, error) {
 		if t.Source == nil {
 			continue
 		}
-		part := snap.Tasks[taskKey(t.ID, 0)]
-		ss := SourceStats{ID: t.Source.ID, Table: t.Source.Table, Watermark: part.Source.Combined}
-		if part.Source.Ended {
-			ss.Watermark = stream.MaxTime
-		}
-		for _, sp := range part.Source.Splits {
-			ss.Splits = append(ss.Splits, SplitStats{Split: sp.Split.ID, Rows: sp.Rows, Watermark: sp.Watermark, State: sp.State})
-		}
+		ss := sourceStats(t.Source, snap.Tasks[taskKey(t.ID, 0)].Source)
 		st.Sources = append(st.Sources, ss)
 	}
 	return st, nil
+}
+
+func sourceStats(s *Source, from *SourceSnapshot) SourceStats {
+	ss := SourceStats{ID: s.ID, Table: s.Table, Watermark: from.Combined}
+	if from.Ended {
+		ss.Watermark = stream.MaxTime
+	}
+	for _, sp := range from.Splits {
+		ss.Splits = append(ss.Splits, SplitStats{Split: sp.Split.ID, Rows: sp.Rows, Watermark: sp.Watermark, State: sp.State})
+	}
+	return ss
+}
+
+// closed keeps the figures of a source that is closed.
+func (j *Job) closed(s *Source, at *SourceSnapshot) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.last[s.ID] = sourceStats(s, at)
 }
 
 // jumpWhenIdle moves a virtual clock to its next timer whenever the job has nothing to do, until the job ends.

@@ -58,11 +58,14 @@ func naiveMerge(inputs [][]string) []string {
 func TestUnion(t *testing.T) {
 	for seed := range int64(60) {
 		rnd := rand.New(rand.NewSource(seed))
-		n, delay := 2+rnd.Intn(2), rnd.Int63n(4)
+		n, delay, rows := 2+rnd.Intn(2), rnd.Int63n(4), 60
+		if seed%10 == 0 {
+			rows = 1000 // more than inboxes hold at batch size 1
+		}
 		var inputs [][]*fakeSplit
 		var naive [][]string
 		for i := range n {
-			splits := randomSplits(rnd, 1+rnd.Intn(3), 60, true)
+			splits := randomSplits(rnd, 1+rnd.Intn(3), rows, true)
 			for _, s := range splits {
 				for k := range s.rows {
 					s.rows[k].id += int64(1000 * (i + 1))
@@ -88,7 +91,7 @@ func TestUnion(t *testing.T) {
 					g.Tasks = append(g.Tasks, u)
 					o := Options{Threads: threads, BatchRows: []int{1, 7, 8192}[rnd.Intn(3)], Allocator: mem, Restore: snap}
 					if restore {
-						o.CheckpointAfterRows, o.StopAfterRows = 1+rnd.Int63n(40), true
+						o.CheckpointAfterRows, o.StopAfterRows = 1+rnd.Int63n(int64(rows)), true
 					}
 					j, err := Start(context.Background(), g, o)
 					if err != nil {
@@ -175,6 +178,58 @@ func TestPartitions(t *testing.T) {
 				if !slices.Equal(log, want) {
 					t.Fatalf("seed %d threads %d restore %t:\ngot  %s\nwant %s", seed, threads, restore, strings.Join(log, ", "), strings.Join(want, ", "))
 				}
+			}
+		}
+	}
+}
+
+// TestShuffle spreads rows by one column and then by another, which makes partitions wait for each other's progress: no wait is a circle, and the order
+// comes out as it went in.
+func TestShuffle(t *testing.T) {
+	for seed := range int64(12) {
+		rnd := rand.New(rand.NewSource(seed))
+		splits := randomSplits(rnd, 2, 1500, false)
+		want := naiveOrder(splits, 2, NullKeep, false)
+		mem := checked(t)
+		pass := func(id string, to Target) []Target {
+			return []Target{{Op: &Op{ID: id, Name: "Pass", Inputs: 1, New: func() exec.Operator { return &fakeOp{} }, To: []Target{to}}}}
+		}
+		for _, restore := range []bool{false, true} {
+			var log []string
+			var snap *Snapshot
+			for {
+				var x []*Exchange
+				for i, keys := range [][]int{{0}, {1}, nil} {
+					x = append(x, &Exchange{ID: fmt.Sprint("x", i), Schema: fakeSchema, Bounded: true, Keys: keys})
+				}
+				scan := namedScan("scan", &fakeSource{splits: splits, blockRows: 1 + rnd.Intn(20)}, 2, Target{Exchange: x[0]})
+				scan.Source.NeedSeq = true
+				g := &Graph{Tasks: []*Task{scan,
+					{ID: "first", Partitions: 3, Inputs: x[:1], To: pass("a", Target{Exchange: x[1]})},
+					{ID: "second", Partitions: 4, Inputs: x[1:2], Ordered: true, To: pass("b", Target{Exchange: x[2]})},
+					{ID: "gather", Partitions: 1, Inputs: x[2:], Ordered: true, To: []Target{sinkTarget(&fakeSink{log: &log})}}}}
+				o := Options{Threads: 1 + rnd.Intn(3), BatchRows: []int{1, 7, 8192}[rnd.Intn(3)], Allocator: mem, Restore: snap}
+				if restore {
+					o.CheckpointAfterRows, o.StopAfterRows = 1+rnd.Int63n(1000), true
+				}
+				j, err := Start(context.Background(), g, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := j.Wait(); err != nil {
+					t.Fatal(err)
+				}
+				next, err := j.RowCheckpoint(context.Background())
+				if err != nil {
+					t.Fatal(err)
+				}
+				snap.Release()
+				if snap = next; snap == nil {
+					break
+				}
+			}
+			if !slices.Equal(log, want) {
+				t.Fatalf("seed %d restore %t: %d rows, want %d", seed, restore, len(log), len(want))
 			}
 		}
 	}

@@ -295,6 +295,9 @@ func (s *source) poll(ctx context.Context) (nextStatus, error) {
 		if sp.finished || sp.eof || len(sp.queue) >= 2 {
 			continue
 		}
+		if sp.reader == nil && sp.spec.Bounded && s.spec.MaxOpenSplits > 0 && s.open >= s.spec.MaxOpenSplits {
+			continue // its turn comes when another has ended
+		}
 		st, err := s.read(ctx, sp)
 		if err != nil {
 			return 0, err

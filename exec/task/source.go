@@ -129,10 +129,6 @@ func (s *source) begin(ctx context.Context, snap *TaskSnapshot) error {
 		for i, op := range s.task.Head {
 			h := &headOp{s: s, w: w, at: i, spec: op, ctx: ctx}
 			h.in, h.got = h.metrics.Counter(exec.RowsIn), h.metrics.Counter(exec.RowsOut)
-			h.out = h
-			if wrap := s.job.o.Wrap; wrap != nil {
-				h.out = wrap(op.ID, op.Name, op.Schema, h)
-			}
 			h.op = op.New()
 			w.head = append(w.head, h)
 			env := s.job.env(op, 0, 1, &h.metrics)
@@ -159,6 +155,13 @@ func (s *source) begin(ctx context.Context, snap *TaskSnapshot) error {
 
 // findSplits lists the splits, restores their positions, and puts them in order.
 func (s *source) findSplits(ctx context.Context, snap *TaskSnapshot) error {
+	if r, ok := s.src.(connectors.RestoredSource); ok && snap != nil {
+		known := make([]connectors.Split, len(snap.Source.Splits))
+		for i, ss := range snap.Source.Splits {
+			known[i] = ss.Split
+		}
+		r.Restored(known)
+	}
 	found, err := s.src.Splits(ctx, s.env)
 	if err != nil {
 		return err
@@ -234,7 +237,7 @@ func (s *source) learnAll(ctx context.Context, live []*split) error {
 }
 
 func (s *source) addSplit(spec connectors.Split) *split {
-	sp := &split{spec: spec, idx: len(s.splits), wm: stream.MinTime, first: stream.MinTime, heapAt: -1, lastRow: s.job.o.Clock.Now()}
+	sp := &split{spec: spec, pos: spec.Start, idx: len(s.splits), wm: stream.MinTime, first: stream.MinTime, heapAt: -1, lastRow: s.job.o.Clock.Now()}
 	sp.input = s.comb.Add()
 	s.splits = append(s.splits, sp)
 	return sp
@@ -673,6 +676,7 @@ func (s *source) closeSplits() {
 // close gives everything back, whatever happened before.
 func (s *source) close() error {
 	s.disarm()
+	s.job.closed(s.spec, s.position())
 	s.pool.stop()
 	for _, it := range s.items {
 		it.release()

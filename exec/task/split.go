@@ -420,8 +420,15 @@ func (s *source) learn(ctx context.Context, w *worker, sp *split) (err error) {
 	for {
 		raw, err := r.Next(ctx)
 		switch {
-		case errors.Is(err, connectors.EOF), errors.Is(err, connectors.ErrNotReady):
+		case errors.Is(err, connectors.EOF):
 			return nil
+		case errors.Is(err, connectors.ErrNotReady): // a bounded split of a peer: its first row comes, or its end
+			select {
+			case <-r.Ready():
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			continue
 		case err != nil:
 			return err
 		}

@@ -127,7 +127,6 @@ type headOp struct {
 	op      exec.Operator
 	metrics exec.Metrics // since the last item
 	in, got *atomic.Int64
-	out     exec.Output
 	ctx     context.Context
 }
 
@@ -172,7 +171,7 @@ func (w *worker) feed(ctx context.Context, at int, b stream.Batch) error {
 	}
 	h := w.head[at]
 	h.in.Add(int64(b.Len()))
-	return h.op.ProcessBatch(ctx, 0, b, h.out)
+	return h.op.ProcessBatch(ctx, 0, b, h)
 }
 
 // runHead turns an item's runs into a batch with its watermarks and gives it to the head.
