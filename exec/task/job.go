@@ -26,6 +26,7 @@ type Job struct {
 	cancel  context.CancelCauseFunc
 	tasks   []instance
 	wg      sync.WaitGroup // tasks
+	begun   sync.WaitGroup // tasks that have not taken their part of the snapshot yet
 	helpers sync.WaitGroup // connectors' goroutines and our own: they end when ctx is done
 	done    chan struct{}
 	err     error
@@ -140,6 +141,7 @@ func Start(ctx context.Context, g *Graph, o Options) (*Job, error) {
 	}
 	for i, inst := range j.tasks {
 		j.wg.Add(1)
+		j.begun.Add(1)
 		go j.runTask(inst, parts[i])
 	}
 	if v, ok := o.Clock.(*VirtualClock); ok && o.Jump {
@@ -150,6 +152,9 @@ func Start(ctx context.Context, g *Graph, o Options) (*Job, error) {
 		}()
 	}
 	go j.watch()
+	if o.Restore != nil {
+		j.begun.Wait() // the caller may release the snapshot as soon as Start has returned
+	}
 	return j, nil
 }
 
