@@ -63,6 +63,23 @@ func (s *scanner) record(data []byte, p int, keep bool) (next int, complete bool
 // plain takes an unquoted cell and returns the place of the delimiter or LF behind it.
 func (s *scanner) plain(data []byte, p int, keep bool) int {
 	c := s.cfg
+	if c.escape == 0 {
+		e := bytes.IndexByte(data[p:], '\n')
+		if e < 0 {
+			e = len(data) - p
+		}
+		if d := bytes.IndexByte(data[p:p+e], c.delim); d >= 0 {
+			e = d
+		}
+		if keep {
+			to := p + e
+			if to > p && data[to-1] == '\r' && (to >= len(data) || data[to] == '\n') {
+				to--
+			}
+			s.cells = append(s.cells, cell{from: p, to: to})
+		}
+		return p + e
+	}
 	start := p
 	scratch := -1
 	for p < len(data) && data[p] != c.delim && data[p] != '\n' {
@@ -103,6 +120,19 @@ func (s *scanner) quoted(data []byte, p int, keep bool) (int, bool) {
 	c := s.cfg
 	start, scratch := p, -1
 	for {
+		if c.escape == 0 { // up to the next quote
+			e := bytes.IndexByte(data[p:], c.quote)
+			if e < 0 {
+				s.lines += int64(bytes.Count(data[p:], newline))
+				p = len(data)
+			} else {
+				s.lines += int64(bytes.Count(data[p:p+e], newline))
+				if scratch >= 0 {
+					s.buf = append(s.buf, data[p:p+e]...)
+				}
+				p += e
+			}
+		}
 		if p >= len(data) {
 			s.bad = "a quote is not closed"
 			return p, false
