@@ -503,6 +503,9 @@ func windowConfig(g *physical.WindowGrouping, is, out types.Schema) (op.WindowAg
 	}
 	for _, k := range g.GroupBy {
 		cfg.KeyTypes = append(cfg.KeyTypes, is[k].Type)
+		if is[k].Name == "$e" { // the number of the grouping set
+			cfg.SetColumn = k
+		}
 	}
 	for _, c := range g.WindowColumns {
 		cfg.Properties = append(cfg.Properties, map[physical.WindowColumn]op.WindowProperty{physical.WindowStart: op.WindowStart, physical.WindowEnd: op.WindowEnd,

@@ -63,6 +63,7 @@ func partialSchema(keys []arrow.DataType, aggs *aggSet) *arrow.Schema {
 func (o *LocalWindowAggregate) ProcessBatch(_ context.Context, _ int, b stream.Batch, out exec.Output) error {
 	defer b.Release()
 	ts := b.Record.Column(o.cfg.TimeColumn)
+	o.split.setsOf(&b, o.cfg.SetColumn)
 	if err := o.split.split(&b, ts, stream.MinTime); err != nil {
 		return err
 	}

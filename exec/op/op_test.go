@@ -178,6 +178,16 @@ func operators(t *testing.T) map[string]optest.Operator {
 		return []exec.Operator{op.NewLocalWindowAggregate(cascade), op.NewGlobalWindowAggregate(cascade), op.NewLocalWindowAggregate(outer), op.NewGlobalWindowAggregate(outer)}
 	}, Inputs: []types.Schema{events}, Output: outer.Schema, Keys: key}
 
+	// Grouping sets: a late row is one late row.
+	sets := append(append(types.Schema{}, events...), types.Column{Name: "$e", Type: bigint.NotNull()})
+	rollup, rolled := windowed(tumble, sets, []int{1, 3}, call(sets, "COUNT"))
+	rollup.SetColumn = 3
+	expand := func() exec.Operator {
+		return op.NewExpand([]op.ExpandSet{{Columns: []int{0, 1, 2}, ID: 0}, {Columns: []int{0, -1, 2}, ID: 1}}, sets)
+	}
+	ops["rollup"] = optest.Operator{New: func() []exec.Operator { return append([]exec.Operator{expand()}, one(rollup)...) }, Inputs: []types.Schema{events}, Output: rolled}
+	ops["rollup two"] = optest.Operator{New: func() []exec.Operator { return append([]exec.Operator{expand()}, two(rollup)...) }, Inputs: []types.Schema{events}, Output: rolled}
+
 	// Without windows.
 	kv := cols("k", str, "v", bigint)
 	kd := cols("k", str, "v", double)

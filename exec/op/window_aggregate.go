@@ -27,6 +27,9 @@ type WindowAggregateConfig struct {
 	Properties []WindowProperty
 	// Schema is that of the output: keys, aggregates, properties.
 	Schema types.Schema
+	// SetColumn is the column with the number of the grouping set, where an Expand lies before: an input row is then counted as late once, for set 0. 0
+	// says that there are no grouping sets (such a column is never the first).
+	SetColumn int
 	// Retract says that the input has -U or -D rows.
 	Retract bool
 	// Exact says that something behind needs to know the watermark before each result (CURRENT_WATERMARK, ordered merges): windows then close at the
@@ -121,6 +124,7 @@ func (o *WindowAggregate) ProcessBatch(ctx context.Context, _ int, b stream.Batc
 // add takes rows by their event time.
 func (o *WindowAggregate) add(b *stream.Batch, out exec.Output) error {
 	ts := b.Record.Column(o.cfg.TimeColumn)
+	o.split.setsOf(b, o.cfg.SetColumn)
 	if err := o.split.split(b, ts, o.w.wm); err != nil {
 		return err
 	}

@@ -29,6 +29,17 @@ type splitter struct {
 	whens []stream.Time
 
 	nullRows, partly int64
+	sets             []int64 // the number of the grouping set of each row, of which only set 0 is counted; nil without grouping sets
+}
+
+// counts reports whether row r stands for an input row.
+func (s *splitter) counts(r int) bool { return s.sets == nil || s.sets[r] == 0 }
+
+// setsOf remembers the grouping sets of a batch; column 0 says that there are none.
+func (s *splitter) setsOf(b *stream.Batch, column int) {
+	if s.sets = nil; column > 0 {
+		s.sets = values[int64](b.Record.Column(column))
+	}
 }
 
 // split sorts the selected rows of b with the given times. before (nil: floor for all) has the watermark before each row.
@@ -60,7 +71,9 @@ func (s *splitter) split(b *stream.Batch, ts arrow.Array, floor stream.Time) err
 	for i := range n {
 		r := b.Row(i)
 		if nulls && ts.IsNull(r) {
-			s.nullRows++
+			if s.counts(r) {
+				s.nullRows++
+			}
 			continue
 		}
 		t := v[r]
@@ -80,10 +93,14 @@ func (s *splitter) split(b *stream.Batch, ts arrow.Array, floor stream.Time) err
 		if fires <= wm {
 			first, ok := s.w.firstOpen(cur, wm)
 			if !ok {
-				s.late, s.whens = append(s.late, int32(r)), append(s.whens, wm)
+				if s.counts(r) {
+					s.late, s.whens = append(s.late, int32(r)), append(s.whens, wm)
+				}
 				continue
 			}
-			s.partly++
+			if s.counts(r) {
+				s.partly++
+			}
 			sp.first = first
 		}
 		if s.perWindow {
