@@ -328,21 +328,71 @@ func decimalKernel(op string) func(e *arithEval, ctx *Context, in Input, l, r op
 	}[op]
 	return func(e *arithEval, ctx *Context, in Input, l, r operand) (arrow.Array, error) {
 		buf, dst := newBuffer[decimal128.Num](ctx, in.Rows)
-		clear(dst)
-		a, b := decReader(l), decReader(r)
-		p, s := e.result.Precision, e.result.Scale
-		err := e.firstFailure(in, l, r, func(i int) error {
-			d, err := f(a(i), b(i), p, s)
-			dst[i] = d.Num
-			if errors.Is(err, types.ErrOverflow) {
-				return overflow(op, l, r, i, e.result)
+		if !fastDecimals(ctx, op, e.result, in.Rows, l, r, dst) {
+			clear(dst)
+			a, b := decReader(l), decReader(r)
+			p, s := e.result.Precision, e.result.Scale
+			err := e.firstFailure(in, l, r, func(i int) error {
+				d, err := f(a(i), b(i), p, s)
+				dst[i] = d.Num
+				if errors.Is(err, types.ErrOverflow) {
+					return overflow(op, l, r, i, e.result)
+				}
+				return err
+			})
+			if err != nil {
+				buf.Release()
+				return nil, err
 			}
-			return err
-		})
-		if err != nil {
-			buf.Release()
-			return nil, err
 		}
 		return finish(e.result.Arrow(), in.Rows, validity(ctx, in.Rows, l, r), buf), nil
 	}
+}
+
+// fastDecimals adds, subtracts and multiplies where the type of the result has room for every result and no scale has to be changed. It reports false,
+// with dst half done, when it cannot.
+func fastDecimals(ctx *Context, op string, t types.Type, n int, l, r operand, dst []decimal128.Num) bool {
+	a, b := l.t, r.t
+	ok := true
+	switch op {
+	case "+", "-":
+		if a.Scale != t.Scale || b.Scale != t.Scale || t.Precision <= max(a.Precision, b.Precision) {
+			return false
+		}
+		inBlocks(ctx, n, l, r, func(lo int, x, y []decimal128.Num) {
+			out := dst[lo : lo+len(x)]
+			y = y[:len(x)]
+			if op == "+" {
+				for i := range out {
+					out[i] = x[i].Add(y[i])
+				}
+				return
+			}
+			for i := range out {
+				out[i] = x[i].Sub(y[i])
+			}
+		})
+	case "*":
+		if a.Scale+b.Scale != t.Scale || t.Precision < a.Precision+b.Precision {
+			return false
+		}
+		inBlocks(ctx, n, l, r, func(lo int, x, y []decimal128.Num) {
+			out := dst[lo : lo+len(x)]
+			y = y[:len(x)]
+			for i := range out {
+				u, v := int64(x[i].LowBits()), int64(y[i].LowBits())
+				ok = ok && x[i].HighBits() == u>>63 && y[i].HighBits() == v>>63
+				out[i] = mulInt64(u, v)
+			}
+		})
+	default:
+		return false
+	}
+	return ok
+}
+
+// mulInt64 is the exact product of two int64.
+func mulInt64(x, y int64) decimal128.Num {
+	hi, lo := bits.Mul64(uint64(x), uint64(y))
+	return decimal128.New(int64(hi)-(x>>63)&y-(y>>63)&x, lo)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
 
 	"github.com/weir-sql/weir/types"
 )
@@ -127,6 +128,8 @@ func castFrom[F int8 | int16 | int32 | int64 | float32 | float64](ctx *Context, 
 		return castTo[F, int32](ctx, a, to, true)
 	case types.BigInt:
 		return castTo[F, int64](ctx, a, to, false)
+	case types.Decimal:
+		return castToDecimal[F](ctx, a, to)
 	case types.Float:
 		return castTo[F, float32](ctx, a, to, false)
 	case types.Double:
@@ -150,6 +153,37 @@ func castTo[F, T int8 | int16 | int32 | int64 | float32 | float64](ctx *Context,
 			buf.Release()
 			return nil
 		}
+	}
+	return finish(to.Arrow(), len(src), validity(ctx, len(src), operand{arr: a}), buf)
+}
+
+// castToDecimal casts integers where every value fits.
+func castToDecimal[F int8 | int16 | int32 | int64 | float32 | float64](ctx *Context, a arrow.Array, to types.Type) arrow.Array {
+	var digits int
+	var z F
+	switch any(z).(type) {
+	case int8:
+		digits = 3
+	case int16:
+		digits = 5
+	case int32:
+		digits = 10
+	case int64:
+		digits = 19
+	default:
+		return nil
+	}
+	if to.Scale > 18 || to.Precision-to.Scale < digits {
+		return nil
+	}
+	unit := int64(1)
+	for range to.Scale {
+		unit *= 10
+	}
+	src := rawValues[F](a)
+	buf, dst := newBuffer[decimal128.Num](ctx, len(src))
+	for i, v := range src {
+		dst[i] = mulInt64(int64(v), unit)
 	}
 	return finish(to.Arrow(), len(src), validity(ctx, len(src), operand{arr: a}), buf)
 }
@@ -239,6 +273,33 @@ func (e *castEval) byRow(ctx *Context, a arrow.Array, in Input) (arrow.Array, er
 					return d, types.ErrDoesNotFit(read(i).String(), e.to)
 				}
 				return d, nil
+			}
+		})
+	case from.Kind == types.Decimal && e.to.Kind == types.Double:
+		return castRows(ctx, in, c, e.try, func(o operand) func(int) (float64, error) {
+			read := decReader(o)
+			return func(i int) (float64, error) { return read(i).Float64(), nil }
+		})
+	case from.Kind == types.Decimal && e.to.IsInteger():
+		return castRows(ctx, in, c, e.try, func(o operand) func(int) (int64, error) {
+			read := decReader(o)
+			return func(i int) (int64, error) {
+				n, ok := read(i).Int64()
+				if !ok || !types.IntFits(n, e.to.Kind) {
+					return 0, types.ErrDoesNotFit(read(i).String(), e.to)
+				}
+				return n, nil
+			}
+		})
+	case from.IsApprox() && e.to.IsInteger():
+		return castRows(ctx, in, c, e.try, func(o operand) func(int) (int64, error) {
+			read := floatReader(o)
+			return func(i int) (int64, error) {
+				n, ok := types.DoubleToInt(read(i), e.to.Kind)
+				if !ok {
+					return 0, types.ErrDoesNotFit(string(types.AppendDouble(nil, read(i))), e.to)
+				}
+				return n, nil
 			}
 		})
 	case from.IsInteger() && e.to.Kind == types.Decimal:

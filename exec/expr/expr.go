@@ -7,6 +7,7 @@ package expr
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"time"
 
@@ -86,7 +87,7 @@ func Call(name string, units []string, args []Evaluator, result types.Type, wher
 	if build == nil {
 		return nil, fmt.Errorf("function %s is not supported", name)
 	}
-	return build(&call{name: name, units: units, args: args, result: result, where: where})
+	return build(&call{name: name, units: units, args: slices.Clone(args), result: result, where: where})
 }
 
 // call is a call on its way to become an Evaluator, and what the Evaluator keeps of it.

@@ -37,8 +37,8 @@ func init() {
 		return b.String(), nil
 	}))
 	define("CHAR_LENGTH", strict1(func(_ *env, s string) (int64, error) { return int64(utf8.RuneCountInString(s)), nil }))
-	define("UPPER", strict1(func(_ *env, s string) (string, error) { return toUpper(s), nil }))
-	define("LOWER", strict1(func(_ *env, s string) (string, error) { return toLower(s), nil }))
+	define("UPPER", changeCase('a', 'z', toUpper))
+	define("LOWER", changeCase('A', 'Z', toLower))
 	define("INITCAP", strict1(func(_ *env, s string) (string, error) { return initCap(s), nil }))
 	define("POSITION", strict2(func(_ *env, sub, s string) (int64, error) { return locate(sub, s, 1), nil }))
 	define("LOCATE", arity(map[int]builder{
@@ -255,6 +255,27 @@ func newConcat(c *call) (Evaluator, error) {
 			return buf, nil
 		}, nil
 	})(c)
+}
+
+// changeCase makes UPPER and LOWER: the letters from first to last change their case; a text with other than ASCII letters goes through full.
+func changeCase(first, last byte, full func(string) string) builder {
+	return rows(func(_ *env, o []operand) (func(int) ([]byte, error), error) {
+		s := stringReader(o[0])
+		var buf []byte
+		return func(i int) ([]byte, error) {
+			x := s(i)
+			if !isASCII(x) {
+				return append(buf[:0], full(x)...), nil
+			}
+			buf = append(buf[:0], x...)
+			for k, c := range buf {
+				if c >= first && c <= last {
+					buf[k] = c ^ 0x20
+				}
+			}
+			return buf, nil
+		}, nil
+	})
 }
 
 func isASCII(s string) bool {
