@@ -438,6 +438,9 @@ func (b *Binder) caseExpr(e *ast.Case, s *scope) (logical.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	if t.Kind == types.Null {
+		return nil, logical.Errorf(e, logical.CodeBranches, "write CAST(NULL AS type)", "all branches of CASE are NULL: it has no type")
+	}
 	c.Type = t
 	for i, r := range results {
 		r = b.coerce(nodes[i], r, t)
@@ -520,6 +523,9 @@ func (b *Binder) array(e *ast.ArrayCons, s *scope) (logical.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	if t.Kind == types.Null {
+		return nil, logical.Errorf(e, logical.CodeBranches, "write CAST(NULL AS type)", "all elements of ARRAY are NULL: it has no type")
+	}
 	for i := range es {
 		es[i] = b.coerce(nodes[i], es[i], t)
 	}
@@ -547,6 +553,9 @@ func (b *Binder) mapCons(e *ast.MapCons, s *scope) (logical.Expr, error) {
 	vt, err := common(vn, m.Values, types.CommonArgs, "the values of MAP")
 	if err != nil {
 		return nil, err
+	}
+	if kt.Kind == types.Null || vt.Kind == types.Null {
+		return nil, logical.Errorf(e, logical.CodeBranches, "write CAST(NULL AS type)", "all keys or all values of MAP are NULL: it has no type")
 	}
 	for i := range m.Keys {
 		m.Keys[i], m.Values[i] = b.coerce(kn[i], m.Keys[i], kt), b.coerce(vn[i], m.Values[i], vt)

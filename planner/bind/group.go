@@ -221,6 +221,9 @@ func (g *groupBinder) key(e ast.Expr) (int, error) {
 	if t := x.ResultType(); t.Kind == types.Map || t.Kind == types.Multiset {
 		return 0, logical.Errorf(e, logical.CodeArguments, "", "GROUP BY cannot compare values of type %s", t.WithNull(true))
 	}
+	if x.ResultType().Kind == types.Null {
+		x = sb.b.coerce(e, x, types.StringType)
+	}
 	for i, o := range g.exprs {
 		if logical.Equal(o, x) && !volatile(x) {
 			return i, nil

@@ -383,6 +383,9 @@ func (b *Binder) values(v *ast.Values) (*relation, error) {
 			t = u
 		}
 		t.Attr = types.NoTimeAttr
+		if t.Kind == types.Null {
+			t = types.StringType
+		}
 		for i := range rows {
 			rows[i][c] = b.coerce(v.Rows[i].Exprs[c], rows[i][c], t)
 		}

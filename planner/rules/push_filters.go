@@ -1,6 +1,10 @@
 package rules
 
-import "github.com/weir-sql/weir/planner/logical"
+import (
+	"strings"
+
+	"github.com/weir-sql/weir/planner/logical"
+)
 
 // PushFilters moves conditions toward the sources.
 //
@@ -8,6 +12,8 @@ import "github.com/weir-sql/weir/planner/logical"
 //	after:  SELECT auction AS a, price FROM bids WHERE auction = 7 UNION ALL SELECT auction, price FROM old_bids WHERE auction = 7
 //
 // A condition stops at a scan: the scan's watermark expression sees every row, filtered or not, since a filtered row still advances time.
+//
+// A condition that may fail does not overtake one that may keep it from failing: in WHERE UPPER(b) = 'OK' AND 10 / x > 1 the second one waits for the first.
 //
 // Wrong for: SELECT * FROM (SELECT * FROM t LIMIT 10) WHERE a = 7 (the limit counts rows before the filter), for a condition that is volatile or asks for
 // the watermark, and below a window aggregate, where it would change which rows are counted as late.
@@ -20,7 +26,9 @@ func PushFilters(n logical.Node) (logical.Node, error) {
 		var stay []logical.Expr
 		out := f.In
 		for _, c := range logical.Conjuncts(f.Cond) {
-			if in := push(out, c); in != nil {
+			if stay != nil && !neverFails(c) {
+				stay = append(stay, c)
+			} else if in := push(out, c); in != nil {
 				out = in
 			} else {
 				stay = append(stay, c)
@@ -31,6 +39,28 @@ func PushFilters(n logical.Node) (logical.Node, error) {
 		}
 		return filter(out, logical.And(stay...)), nil
 	})
+}
+
+// neverFails reports a condition that has a value for every row: comparisons and logic over columns and constants.
+func neverFails(cond logical.Expr) bool {
+	ok := true
+	logical.Walk(cond, func(e logical.Expr) bool {
+		switch e := e.(type) {
+		case *logical.Column, *logical.Literal, *logical.FieldAccess:
+		case *logical.Call:
+			switch e.Name {
+			case "=", "<>", "<", "<=", ">", ">=", "AND", "OR", "NOT", "IN", "LIKE", "BETWEEN", "BETWEEN SYMMETRIC":
+			default:
+				ok = ok && strings.HasPrefix(e.Name, "IS ")
+			}
+		case *logical.Cast: // between numbers upward, and of text lengths
+			ok = ok && e.Implicit && !(e.Arg.ResultType().IsText() && !e.Type.IsText())
+		default:
+			ok = false
+		}
+		return ok
+	})
+	return ok
 }
 
 // filter puts a condition over a plan, together with that of a filter on its top.
@@ -57,8 +87,10 @@ func push(n logical.Node, cond logical.Expr) logical.Node {
 	used := logical.Columns(cond)
 	switch n := n.(type) {
 	case *logical.Filter:
-		if in := push(n.In, cond); in != nil {
-			return n.WithInputs(in)
+		if neverFails(cond) {
+			if in := push(n.In, cond); in != nil {
+				return n.WithInputs(in)
+			}
 		}
 		return filter(n, cond)
 	case *logical.Project:
