@@ -144,7 +144,11 @@ func (b *Binder) literal(e *ast.Literal) (logical.Expr, error) {
 	}
 	switch e.Kind {
 	case ast.NumberLit:
-		return number(e, e.Value)
+		x, err := number(e, e.Value)
+		if err == nil && x.ResultType().Kind == types.Decimal && x.ResultType().Precision > 19 {
+			b.extend(e, ast.ExtSyntax, "CAST('"+e.Value+"' AS "+x.ResultType().WithNull(true).String()+")")
+		}
+		return x, err
 	case ast.StringKind:
 		return lit(e.Value, types.CharOf(len([]rune(e.Value))))
 	case ast.BinaryLit:
@@ -601,10 +605,17 @@ func (b *Binder) apply(n ast.Node, name string, units []string, args []logical.E
 	}
 	cast := make([]logical.Expr, len(args))
 	for i, a := range args {
+		if !takesNull[f.Name] {
+			b.bareNull(a, sig.Args[i])
+		}
 		cast[i] = b.coerce(n, a, sig.Args[i])
 	}
 	return &logical.Call{Name: f.Name, Units: units, Args: cast, Type: sig.Result.WithAttr(types.NoTimeAttr), Pos: n.Pos(), Text: b.text(n)}, nil
 }
+
+// takesNull are functions and operators with which Flink takes a NULL without type (measured).
+var takesNull = map[string]bool{"=": true, "<>": true, "<": true, "<=": true, ">": true, ">=": true, "IN": true, "COALESCE": true, "NULLIF": true, "TYPEOF": true,
+	"IS NULL": true, "IS NOT NULL": true, "IS DISTINCT FROM": true, "IS NOT DISTINCT FROM": true}
 
 // resolve asks a function about a call.
 func resolve(f *catalog.Function, n ast.Node, name string, units []string, args []logical.Expr, distinct bool) (catalog.Signature, error) {

@@ -387,6 +387,7 @@ func (b *Binder) values(v *ast.Values) (*relation, error) {
 			t = types.StringType
 		}
 		for i := range rows {
+			b.bareNull(rows[i][c], t)
 			rows[i][c] = b.coerce(v.Rows[i].Exprs[c], rows[i][c], t)
 		}
 		n.Columns = append(n.Columns, types.Column{Name: "EXPR$" + strconv.Itoa(c), Type: t})
@@ -549,7 +550,8 @@ func (sb *selectBinder) item(it *ast.SelectItem) error {
 		return err
 	}
 	if x.ResultType().Kind == types.Null {
-		x = sb.b.coerce(it.X, x, types.StringType) // a bare NULL: Flink refuses it
+		sb.b.bareNull(x, types.StringType)
+		x = sb.b.coerce(it.X, x, types.StringType)
 	}
 	name := "EXPR$" + strconv.Itoa(len(sb.exprs))
 	switch {

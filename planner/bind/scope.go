@@ -214,6 +214,16 @@ func (b *Binder) warn(n ast.Node, format string, args ...any) {
 	b.Warnings = append(b.Warnings, w)
 }
 
+// bareNull notes a NULL without type where Flink refuses one.
+func (b *Binder) bareNull(e logical.Expr, t types.Type) {
+	lit, ok := e.(*logical.Literal)
+	if !ok || lit.Value != nil || lit.Type.Kind != types.Null || !lit.Pos.IsValid() || len(b.views) > 0 {
+		return
+	}
+	n := ast.Span{Start: lit.Pos, Stop: lit.Pos.Offset + len("NULL")}
+	b.Extensions = append(b.Extensions, ast.Extension{Span: n, Kind: ast.ExtSyntax, Text: "NULL", Portable: "CAST(NULL AS " + t.WithNull(true).String() + ")"})
+}
+
 // extend notes a construct that Flink would not accept.
 func (b *Binder) extend(n ast.Node, kind ast.ExtensionKind, portable string) {
 	if len(b.views) > 0 {
