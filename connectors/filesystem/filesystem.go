@@ -182,7 +182,7 @@ func (t *table) setColumns(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		t.schema = inf.Columns
+		t.schema = inf.Columns[:len(inf.Columns):len(inf.Columns)]
 		for k, v := range inf.Options {
 			t.formatOpts[k] = v
 			t.inferred[t.formatName+"."+k] = v

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 
 	"github.com/weir-sql/weir/connectors"
 )
@@ -26,7 +27,7 @@ func (t *table) infer(ctx context.Context) (connectors.Inferred, error) {
 		if f.size == 0 {
 			continue
 		}
-		inf, err := t.inferFile(ctx, f, rows)
+		inf, err := t.inferOnce(ctx, f, rows)
 		if err != nil {
 			return inf, err
 		}
@@ -36,6 +37,38 @@ func (t *table) infer(ctx context.Context) (connectors.Inferred, error) {
 		return inf, nil
 	}
 	return connectors.Inferred{}, fmt.Errorf("table %s: '%s' has no file with data that columns could be inferred from: declare them", t.decl.Name, t.path)
+}
+
+// found keeps what was inferred of files, since a statement asks several times; a file that has changed is another one.
+var found struct {
+	sync.Mutex
+	m map[string]connectors.Inferred
+}
+
+const mostFound = 256
+
+func (t *table) inferOnce(ctx context.Context, f file, rows int) (connectors.Inferred, error) {
+	key := fmt.Sprintf("%q %d %d %d %s %q", f.path, f.size, f.mtime.UnixNano(), rows, t.formatName, t.formatOpts)
+	found.Lock()
+	inf, ok := found.m[key]
+	found.Unlock()
+	if ok {
+		return inf, nil
+	}
+	inf, err := t.inferFile(ctx, f, rows)
+	if err != nil {
+		return inf, err
+	}
+	found.Lock()
+	defer found.Unlock()
+	if len(found.m) >= mostFound {
+		found.m = nil
+	}
+	if found.m == nil {
+		found.m = map[string]connectors.Inferred{}
+	}
+	found.m[key] = inf
+	return inf, nil
 }
 
 func (t *table) inferFile(ctx context.Context, f file, rows int) (connectors.Inferred, error) {

@@ -2,10 +2,9 @@ package json
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"unicode/utf8"
 
 	"github.com/weir-sql/weir/connectors"
 	"github.com/weir-sql/weir/connectors/internal/infer"
@@ -38,6 +37,9 @@ func (f Format) Infer(sample []byte, name string, eof bool, maxRows int, options
 		if n, err := inferLine(line, &top); err == nil {
 			rows += n
 		} else if firstBad == nil {
+			if rows == 0 && len(line) == 1 { // a document over several lines; some of its lines may look like documents
+				return connectors.Inferred{}, fmt.Errorf("%s:%d: %w", name, no, err)
+			}
 			firstBad = fmt.Errorf("%s:%d: %w", name, no, err)
 		}
 	}
@@ -56,90 +58,63 @@ func (f Format) Infer(sample []byte, name string, eof bool, maxRows int, options
 
 // inferLine adds the document of a line: an object, or an array of objects.
 func inferLine(line []byte, top *infer.Fields) (rows int, err error) {
-	if !json.Valid(line) {
-		// The decoder says it better.
-		d := &decoder{escapes: true}
-		p, err := d.skip(line, 0)
-		if err == nil && ws(line, p) < len(line) {
-			err = &syntaxError{"there is text behind the document", ws(line, p)}
-		}
-		if err == nil {
-			err = errors.New("this is no JSON")
-		}
+	d := &decoder{escapes: bytes.IndexByte(line, '\\') >= 0}
+	// Check the whole first: a bad record must not leave columns behind.
+	p, err := d.skip(line, 0)
+	switch {
+	case err != nil:
+	case ws(line, p) < len(line):
+		err = &syntaxError{"there is text behind the document", ws(line, p)}
+	case !utf8.Valid(line):
+		err = errors.New("the text is not UTF-8")
+	}
+	if err != nil {
 		return 0, errors.New(reason(line, err))
 	}
-	dec := json.NewDecoder(bytes.NewReader(line))
-	dec.UseNumber()
-	tok, err := dec.Token()
-	if err != nil {
-		return 0, err
-	}
-	switch tok {
-	case json.Delim('{'):
-		return 1, inferObject(dec, top)
-	case json.Delim('['):
-		for dec.More() {
-			if tok, err = dec.Token(); err != nil {
-				return rows, err
-			}
-			if tok != json.Delim('{') {
-				return rows, errors.New("an array at the top must have objects as elements")
-			}
-			if err = inferObject(dec, top); err != nil {
-				return rows, err
-			}
-			rows++
+	object := func(p int) (int, error) {
+		if line[p] != '{' {
+			return p, errors.New("an array at the top must have objects as elements")
 		}
-		return rows, nil
-	case nil:
-		return 0, nil
+		rows++
+		return d.inferObject(line, p, top)
 	}
-	return 0, errors.New("a JSON object was expected")
+	switch line[0] {
+	case '{':
+		_, err = object(0)
+	case '[':
+		_, err = d.elements(line, 0, object)
+	case 'n':
+	default:
+		err = errors.New("a JSON object was expected")
+	}
+	return rows, err
 }
 
-// inferObject takes the members up to the closing brace.
-func inferObject(dec *json.Decoder, fields *infer.Fields) error {
-	for dec.More() {
-		tok, err := dec.Token()
-		if err != nil {
-			return err
-		}
-		key, ok := tok.(string)
-		if !ok {
-			return io.ErrUnexpectedEOF
-		}
-		if err := inferValue(dec, fields.Get(key)); err != nil {
-			return err
-		}
-	}
-	_, err := dec.Token()
-	return err
+func (d *decoder) inferObject(b []byte, p int, fields *infer.Fields) (int, error) {
+	return d.members(b, p, func(key []byte, p int) (int, error) { return d.inferValue(b, p, fields.Get(key)) })
 }
 
-func inferValue(dec *json.Decoder, g *infer.Guess) error {
-	tok, err := dec.Token()
-	if err != nil {
-		return err
-	}
-	switch v := tok.(type) {
-	case bool:
-		g.Bool()
-	case json.Number:
-		g.Number([]byte(v))
-	case string:
-		g.String([]byte(v))
-	case json.Delim:
-		if v == '{' {
-			return inferObject(dec, g.Object())
-		}
+// inferValue takes a value that is right.
+func (d *decoder) inferValue(b []byte, p int, g *infer.Guess) (int, error) {
+	switch b[p] {
+	case '{':
+		return d.inferObject(b, p, g.Object())
+	case '[':
 		elem := g.Array()
-		for dec.More() {
-			if err := inferValue(dec, elem); err != nil {
-				return err
-			}
-		}
-		_, err = dec.Token()
-		return err
+		return d.elements(b, p, func(p int) (int, error) { return d.inferValue(b, p, elem) })
 	}
-	return nil
+	end, err := d.skip(b, p)
+	if err != nil {
+		return end, err
+	}
+	switch b[p] {
+	case '"':
+		g.String(b[p+1 : end-1]) // with escapes it is text in any case
+	case 't', 'f':
+		g.Bool()
+	case 'n':
+	default:
+		g.Number(b[p:end])
+	}
+	return end, nil
 }

@@ -27,15 +27,15 @@ type Fields struct {
 }
 
 // Get returns the guess for a member.
-func (f *Fields) Get(name string) *Guess {
-	if i, ok := f.index[name]; ok {
+func (f *Fields) Get(name []byte) *Guess {
+	if i, ok := f.index[string(name)]; ok {
 		return f.Types[i]
 	}
 	if f.index == nil {
 		f.index = map[string]int{}
 	}
-	f.index[name] = len(f.Names)
-	f.Names = append(f.Names, name)
+	f.index[string(name)] = len(f.Names)
+	f.Names = append(f.Names, string(name))
 	f.Types = append(f.Types, &Guess{})
 	return f.Types[len(f.Types)-1]
 }
