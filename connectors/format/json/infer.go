@@ -37,7 +37,7 @@ func (f Format) Infer(sample []byte, name string, eof bool, maxRows int, options
 		if n, err := inferLine(line, &top); err == nil {
 			rows += n
 		} else if firstBad == nil {
-			if rows == 0 && len(line) == 1 { // a document over several lines; some of its lines may look like documents
+			if rows == 0 && (string(line) == "[" || string(line) == "{") { // a document over several lines; some of its lines may look like documents
 				return connectors.Inferred{}, fmt.Errorf("%s:%d: %w", name, no, err)
 			}
 			firstBad = fmt.Errorf("%s:%d: %w", name, no, err)
