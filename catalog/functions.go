@@ -81,8 +81,12 @@ func checkCount(c Call, least, most int, more bool) error {
 	switch {
 	case more:
 		want = fmt.Sprintf("at least %d", least)
+	case least+1 == most:
+		want = fmt.Sprintf("%d or %d", least, most)
 	case least < most:
 		want = fmt.Sprintf("%d to %d", least, most)
+	case most == 0:
+		want = "no"
 	}
 	noun := "arguments"
 	if want == "1" || want == "at least 1" {
