@@ -14,6 +14,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -67,7 +68,9 @@ var refusedProperties = map[string]string{
 	"sasl.kerberos.service.name":         "Kerberos (GSSAPI) is not supported",
 }
 
-func propertiesOf(options map[string]string) properties { return connectors.FormatOptions(options, "properties") }
+func propertiesOf(options map[string]string) properties {
+	return connectors.FormatOptions(options, "properties")
+}
 
 // check validates names and values, as far as no file has to be read.
 func (p properties) check() error {
@@ -163,7 +166,9 @@ func (p properties) sasl() bool       { return strings.HasPrefix(p.protocol(), "
 func (p properties) tls() bool        { return strings.HasSuffix(p.protocol(), "SSL") }
 
 // committed reports whether aborted and open transactions are left out. It is the default here; Flink's, that of the Java client, is read_uncommitted.
-func (p properties) committed() bool { return !strings.EqualFold(p["isolation.level"], "read_uncommitted") }
+func (p properties) committed() bool {
+	return !strings.EqualFold(p["isolation.level"], "read_uncommitted")
+}
 
 func (p properties) int(name string, def int64) int64 {
 	if v, ok := p[name]; ok {
@@ -342,15 +347,28 @@ func explain(p properties, err error) error {
 		return fmt.Errorf("the login was refused: look at user and password in 'properties.sasl.jaas.config' (%w)", err)
 	case strings.Contains(text, "x509:"):
 		return fmt.Errorf("its certificate is not trusted: set 'properties.ssl.truststore.location' to a PEM file of the authority (%w)", err)
-	case !p.tls() && (errors.Is(err, kgo.ErrFirstReadEOF(err)) || strings.Contains(text, "EOF")):
+	case !p.tls() && strings.Contains(text, "EOF"):
 		return fmt.Errorf("it closed the connection: does it want TLS or a login ('properties.security.protocol')? (%w)", err)
 	}
 	return err
 }
 
-// brokerLog writes failed connections to the log, at most one in ten seconds for each broker.
+// brokerLog writes failed connections to the log, at most one in ten seconds.
 type brokerLog struct {
 	log  *slog.Logger
-	mu   chan struct{}
-	last map[string]time.Time
+	mu   sync.Mutex
+	last time.Time
+}
+
+// OnBrokerConnect implements kgo.HookBrokerConnect.
+func (b *brokerLog) OnBrokerConnect(meta kgo.BrokerMetadata, _ time.Duration, _ net.Conn, err error) {
+	if err == nil || b.log == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if now := time.Now(); now.Sub(b.last) > 10*time.Second {
+		b.last = now
+		b.log.Warn("cannot connect to a Kafka broker; it is tried again", "broker", net.JoinHostPort(meta.Host, strconv.Itoa(int(meta.Port))), "error", err)
+	}
 }
