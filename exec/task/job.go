@@ -40,8 +40,9 @@ type Job struct {
 	finished  int            // tasks that are through
 	preparedN int
 	committeN int
-	closing   bool // the last epoch is being ended
-	stopped   bool // by a barrier
+	closing   bool  // the last epoch is being ended
+	lastEpoch int64 // number of that epoch
+	stopped   bool  // by a barrier
 	cutting   sync.Mutex
 	rowCut    atomic.Bool
 	rowDone   chan struct{}
@@ -408,6 +409,7 @@ func (j *Job) taskFinished() {
 	if last {
 		j.closing = true
 		j.epoch++
+		j.lastEpoch = j.epoch // a marker may still take a later number
 	}
 	epoch := j.epoch
 	j.mu.Unlock()
@@ -428,7 +430,7 @@ func (j *Job) prepared(epoch int64) {
 
 func (j *Job) committed(epoch int64) {
 	j.mu.Lock()
-	if !j.closing || epoch != j.epoch || j.preparedN < len(j.tasks) {
+	if !j.closing || epoch != j.lastEpoch || j.preparedN < len(j.tasks) {
 		j.mu.Unlock()
 		return
 	}
