@@ -518,3 +518,28 @@ func TestManySplits(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestMarkersAtTheEnd sends markers without pause: the job ends all the same.
+func TestMarkersAtTheEnd(t *testing.T) {
+	for range 50 {
+		src := &fakeSource{blockRows: 5, splits: []*fakeSplit{{id: "a", rows: rowsOf(1, 20)}}}
+		j, err := Start(context.Background(), &Graph{Tasks: []*Task{scanOf(src, 0, sinkTarget(&fakeSink{}))}}, Options{Allocator: checked(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for {
+			if err := j.Marker(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case <-j.Done():
+			default:
+				continue
+			}
+			break
+		}
+		if err := j.Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
