@@ -237,6 +237,11 @@ func (c *converter) aggregate(a *logical.Aggregate, final bool) (physical.Node, 
 		if a.Window.Attached {
 			return nil, bind.Unsupported(a.Pos, "an aggregate over the windows of another one, of TIMESTAMP_LTZ,")
 		}
+		for _, key := range []string{"table.exec.emit.early-fire.enabled", "table.exec.emit.late-fire.enabled"} {
+			if c.env.Bool(key) {
+				return nil, bind.Unsupported(a.Pos, "a window aggregate with '"+key+"' = 'true'")
+			}
+		}
 		out = c.windowAggregate(a, in)
 	} else {
 		bounded := in.Props().Bounded
