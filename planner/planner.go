@@ -65,6 +65,15 @@ func (p *planning) statement(stmt ast.Statement) (*Result, error) {
 
 // finish applies the rules and makes the physical plan.
 func (p *planning) finish(roots []logical.Node, query bool) (*Result, error) {
+	total := 0
+	sizes := map[logical.Node]int{}
+	for _, r := range roots {
+		total = min(maxNodes+1, total+size(r, sizes))
+	}
+	if total > maxNodes {
+		return nil, &Error{Code: logical.CodeStatement, Hint: "let INSERT INTO a table keep a part of the result",
+			Msg: fmt.Sprintf("the query is too large: with all that it names by WITH and views written out, it has more than %d parts", maxNodes)}
+	}
 	for i := range roots {
 		var err error
 		if roots[i], err = rules.Apply(roots[i], p.env.Fold, optimize(p.env)); err != nil {
@@ -79,6 +88,22 @@ func (p *planning) finish(roots []logical.Node, query bool) (*Result, error) {
 		plan.Warnings = append(plan.Warnings, w.Text)
 	}
 	return &Result{Plan: plan, Logical: roots, Query: query, Warnings: warnings, Advice: advice(plan)}, nil
+}
+
+// maxNodes bounds the size of a plan. Queries of WITH and views are put in wherever they are named, so that a short text can become a large plan.
+const maxNodes = 10_000
+
+// size counts the nodes of a plan as a tree.
+func size(n logical.Node, known map[logical.Node]int) int {
+	if k, ok := known[n]; ok {
+		return k
+	}
+	k := 1
+	for _, in := range n.Inputs() {
+		k = min(maxNodes+1, k+size(in, known))
+	}
+	known[n] = k
+	return k
 }
 
 // advice looks for tables whose watermark one silent split can hold back.
