@@ -1,10 +1,15 @@
 // Package all lists the connectors and formats that the command links beside those of builtin.
 package all
 
-import "github.com/weir-sql/weir/connectors"
+import (
+	"github.com/weir-sql/weir/connectors"
+	"github.com/weir-sql/weir/connectors/kafka"
+)
 
-// Connectors returns the connectors beyond builtin.Connectors: none yet.
-func Connectors() []connectors.Connector { return nil }
+// Connectors returns the connectors beyond builtin.Connectors.
+func Connectors() []connectors.Connector {
+	return []connectors.Connector{kafka.Connector{}, kafka.Upsert{}}
+}
 
-// Formats returns the formats beyond builtin.Formats: none yet.
+// Formats returns the formats beyond builtin.Formats.
 func Formats() []connectors.Format { return nil }

@@ -85,6 +85,17 @@ func readSplit(ctx context.Context, env *Env, src connectors.Source, s connector
 	}
 }
 
+// next is Next of a reader of a bounded split: what is not there yet is waited for.
+func next(ctx context.Context, r connectors.Reader) (connectors.Block, error) {
+	for {
+		b, err := r.Next(ctx)
+		if !errors.Is(err, connectors.ErrNotReady) {
+			return b, err
+		}
+		<-r.Ready()
+	}
+}
+
 func take(ctx context.Context, env *Env, b connectors.Block, schema types.Schema, out *Read) error {
 	if b.Decode == nil {
 		return nil
@@ -156,7 +167,7 @@ func positions(t *testing.T, env *Env, table connectors.Table, scan connectors.S
 		var cuts []int
 		var at []connectors.Position
 		for {
-			b, err := r.Next(ctx)
+			b, err := next(ctx, r)
 			if err != nil {
 				if !errors.Is(err, connectors.EOF) {
 					t.Fatal(err)
@@ -181,7 +192,7 @@ func positions(t *testing.T, env *Env, table connectors.Table, scan connectors.S
 			}
 			var rest Read
 			for {
-				b, err := r.Next(ctx)
+				b, err := next(ctx, r)
 				if err != nil {
 					if !errors.Is(err, connectors.EOF) {
 						t.Fatal(err)
@@ -225,7 +236,7 @@ func closeAnywhere(t *testing.T, env *Env, table connectors.Table, scan connecto
 			}
 			var held []connectors.Block
 			for range blocks {
-				b, err := r.Next(ctx)
+				b, err := next(ctx, r)
 				if err != nil {
 					break
 				}

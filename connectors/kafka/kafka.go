@@ -121,6 +121,7 @@ func (c Connector) Table(ctx context.Context, decl connectors.Declaration) (conn
 	if t.start, err = t.when("scan.startup", "group-offsets"); err != nil {
 		return nil, err
 	}
+	t.props = propertiesOf(t.opts)
 	if t.start.mode == "group-offsets" && t.props["group.id"] == "" && t.props["auto.offset.reset"] == "" {
 		// Flink takes a group of its own making then, which has no offsets, and fails at run time. A sink does not mind.
 		t.start.mode = "no-group"

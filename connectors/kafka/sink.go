@@ -1,0 +1,352 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/weir-sql/weir/connectors"
+	"github.com/weir-sql/weir/exec/stream"
+	"github.com/weir-sql/weir/types"
+)
+
+// Sink prepares writing.
+func (t *table) Sink(w connectors.Write) (connectors.Sink, error) {
+	switch {
+	case w.Overwrite:
+		return nil, fmt.Errorf("table %s: a topic cannot be overwritten: use INSERT INTO", t.decl.Name)
+	case t.guarantee == "exactly-once":
+		return nil, fmt.Errorf("table %s: 'sink.delivery-guarantee' = 'exactly-once' is not supported yet; 'at-least-once' is", t.decl.Name)
+	case t.AcceptsKinds() == "":
+		return nil, fmt.Errorf("table %s: the format '%s' cannot be written", t.decl.Name, t.value.name)
+	}
+	s := &sink{t: t, columns: len(t.decl.Columns), headers: -1, timestamp: -1, topicCol: -1}
+	at := s.columns
+	for _, m := range t.decl.Metadata {
+		if m.Virtual {
+			continue
+		}
+		switch m.Key {
+		case "headers":
+			s.headers = at
+		case "timestamp":
+			s.timestamp = at
+		case "topic":
+			s.topicCol = at
+		default:
+			return nil, fmt.Errorf("table %s: the metadata '%s' cannot be written: declare the column VIRTUAL", t.decl.Name, m.Key)
+		}
+		at++
+	}
+	if len(t.topics) == 1 {
+		s.topic = t.topics[0]
+	} else if s.topicCol < 0 {
+		return nil, fmt.Errorf("table %s has several topics: a sink needs one, or a column METADATA FROM 'topic' that says which", t.decl.Name)
+	}
+	var err error
+	if s.value, err = t.encoder(t.value, t.valueConfig(nil, nil, false), t.valueCols); err != nil {
+		return nil, err
+	}
+	if t.key.format != nil {
+		if s.key, err = t.encoder(t.key, t.keyConfig(nil, false), t.keyCols); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// encoding writes the key or the value.
+type encoding struct {
+	enc    connectors.MessageEncoder
+	cols   []int
+	schema *arrow.Schema
+}
+
+func (t *table) encoder(p part, cfg connectors.FormatConfig, cols []int) (*encoding, error) {
+	e, err := p.format.Encoder(cfg)
+	if err != nil {
+		return nil, err
+	}
+	m, ok := e.(connectors.MessageEncoder)
+	if !ok {
+		return nil, fmt.Errorf("table %s: the format '%s' cannot write messages", t.decl.Name, p.name)
+	}
+	return &encoding{enc: m, cols: cols, schema: cfg.Columns.Arrow()}, nil
+}
+
+// project returns the columns of a batch that the encoder writes; the caller releases it.
+func (e *encoding) project(rec arrow.RecordBatch) arrow.RecordBatch {
+	cols := make([]arrow.Array, len(e.cols))
+	for i, c := range e.cols {
+		cols[i] = rec.Column(c)
+	}
+	return array.NewRecordBatch(e.schema, cols, rec.NumRows())
+}
+
+// sink writes one partition of a sink.
+type sink struct {
+	t                            *table
+	columns                      int
+	headers, timestamp, topicCol int // columns of the batch, -1 for none
+	topic                        string
+	key, value                   *encoding
+	client                       *kgo.Client
+	env                          *connectors.Env
+
+	mu  sync.Mutex
+	err error // the first record that could not be written
+}
+
+// Immediate is true: rows can be read as soon as they have arrived.
+func (s *sink) Immediate() bool { return true }
+
+// Open connects.
+func (s *sink) Open(ctx context.Context, env *connectors.Env, restored [][]byte) error {
+	s.env = env
+	opts, err := s.t.producerOptions(s.key != nil, env)
+	if err != nil {
+		return err
+	}
+	client, err := s.t.props.client(env.Log, "weir", opts...)
+	if err != nil {
+		return fmt.Errorf("table %s: %w", s.t.decl.Name, err)
+	}
+	s.client = client
+	if err := s.t.props.ping(ctx, client); err != nil {
+		return fmt.Errorf("table %s: %w", s.t.decl.Name, err)
+	}
+	return nil
+}
+
+func (t *table) producerOptions(keyed bool, env *connectors.Env) ([]kgo.Opt, error) {
+	p := t.props
+	codec := map[string]kgo.CompressionCodec{"": kgo.NoCompression(), "none": kgo.NoCompression(), "gzip": kgo.GzipCompression(), "snappy": kgo.SnappyCompression(),
+		"lz4": kgo.Lz4Compression(), "zstd": kgo.ZstdCompression()}[strings.ToLower(p["compression.type"])]
+	for _, c := range []string{"gzip", "lz4", "zstd"} {
+		if _, ok := p["compression."+c+".level"]; ok && strings.EqualFold(p["compression.type"], c) {
+			codec = codec.WithLevel(int(p.int("compression."+c+".level", 0)))
+		}
+	}
+	most := p.int("buffer.memory", 32<<20)
+	batch := int32(min(max(p.int("max.request.size", 1<<20), 1<<10), 1<<30))
+	opts := []kgo.Opt{
+		kgo.ProducerBatchCompression(codec), kgo.ProducerLinger(p.millis("linger.ms", 5*time.Millisecond)), kgo.MaxBufferedBytes(int(max(most, 1<<20))),
+		kgo.MaxBufferedRecords(100_000), kgo.ProducerBatchMaxBytes(batch), kgo.RecordDeliveryTimeout(max(p.millis("delivery.timeout.ms", 2*time.Minute), time.Second)),
+		kgo.UnknownTopicRetries(4),
+	}
+	if int64(batch) > 100<<20 {
+		opts = append(opts, kgo.BrokerMaxWriteBytes(batch))
+	}
+	switch p["acks"] {
+	case "0":
+		opts = append(opts, kgo.RequiredAcks(kgo.NoAck()), kgo.DisableIdempotentWrite())
+	case "1":
+		opts = append(opts, kgo.RequiredAcks(kgo.LeaderAck()), kgo.DisableIdempotentWrite())
+	default:
+		if strings.EqualFold(p["enable.idempotence"], "false") {
+			opts = append(opts, kgo.DisableIdempotentWrite())
+		}
+	}
+	switch connectors.GetEnum(t.opts, "sink.partitioner", "default", "default", "fixed", "round-robin") {
+	case "fixed":
+		own := env.Partition
+		opts = append(opts, kgo.RecordPartitioner(kgo.BasicConsistentPartitioner(func(string) func(*kgo.Record, int) int {
+			return func(_ *kgo.Record, n int) int { return own % n }
+		})))
+	case "round-robin":
+		if !keyed { // with keys it is the default, as in Flink
+			opts = append(opts, kgo.RecordPartitioner(kgo.RoundRobinPartitioner()))
+		}
+	}
+	return opts, nil
+}
+
+// Write encodes the rows and hands them to the client; it waits while that holds too much that has not arrived.
+func (s *sink) Write(ctx context.Context, b stream.Batch) error {
+	defer b.Release()
+	if err := s.failed(); err != nil {
+		return err
+	}
+	n := b.Len()
+	if n == 0 {
+		return nil
+	}
+	values := s.value.project(b.Record)
+	defer values.Release()
+	var keys arrow.RecordBatch
+	if s.key != nil {
+		keys = s.key.project(b.Record)
+		defer keys.Release()
+	}
+	records := make([]kgo.Record, n)
+	var text []byte // of all records; those that were cut off before it grew keep the old one
+	cut := func(from int, ok bool) []byte {
+		switch {
+		case !ok:
+			return nil
+		case from == len(text):
+			return []byte{} // empty is not null
+		}
+		return text[from:len(text):len(text)]
+	}
+	for i := range n {
+		row := b.Row(i)
+		kind := b.Kind(row)
+		if s.t.upsert && kind == stream.UpdateBefore {
+			continue // the row behind it says it all
+		}
+		r := &records[i]
+		var err error
+		var ok bool
+		if len(text) > 1<<20 {
+			text = nil
+		}
+		if s.key != nil {
+			from := len(text)
+			if text, ok, err = s.key.enc.EncodeMessage(text, keys, int32(row), stream.Insert); err != nil {
+				return s.rowError("key", err)
+			}
+			r.Key = cut(from, ok)
+		}
+		if !s.t.upsert || kind != stream.Delete {
+			from := len(text)
+			if text, ok, err = s.value.enc.EncodeMessage(text, values, int32(row), kind); err != nil {
+				return s.rowError("value", err)
+			}
+			if r.Value = cut(from, ok); s.t.upsert && !ok {
+				return s.rowError("value", errors.New("a null value would be a deletion"))
+			}
+		}
+		if err := s.metadata(r, b.Record, row); err != nil {
+			return err
+		}
+		s.client.Produce(ctx, r, s.promise)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return s.failed()
+}
+
+func (s *sink) rowError(part string, err error) error {
+	return fmt.Errorf("table %s: a row cannot be written as the %s of a record: %w", s.t.decl.Name, part, err)
+}
+
+// metadata sets what metadata columns say.
+func (s *sink) metadata(r *kgo.Record, rec arrow.RecordBatch, row int) error {
+	r.Topic = s.topic
+	if s.topicCol >= 0 {
+		if a := rec.Column(s.topicCol); !a.IsNull(row) {
+			r.Topic = a.(*array.String).Value(row)
+		}
+		switch {
+		case r.Topic == "":
+			return fmt.Errorf("table %s: the metadata 'topic' is NULL: it says which topic a row goes to", s.t.decl.Name)
+		case len(s.t.topics) > 0 && !slices.Contains(s.t.topics, r.Topic):
+			return fmt.Errorf("table %s: a row goes to topic '%s', which option 'topic' does not list", s.t.decl.Name, r.Topic)
+		case s.t.pattern != nil && !s.t.pattern.MatchString(r.Topic):
+			return fmt.Errorf("table %s: a row goes to topic '%s', which 'topic-pattern' does not match", s.t.decl.Name, r.Topic)
+		}
+		r.Topic = strings.Clone(r.Topic)
+	}
+	if s.timestamp >= 0 {
+		if a := rec.Column(s.timestamp); !a.IsNull(row) {
+			us := int64(a.(*array.Timestamp).Value(row))
+			if us < 0 {
+				return fmt.Errorf("table %s: the metadata 'timestamp' is before 1970, which Kafka has no timestamps for", s.t.decl.Name)
+			}
+			r.Timestamp = time.UnixMilli(us / types.MicrosPerMilli)
+		}
+	}
+	if s.headers >= 0 {
+		if l := rec.Column(s.headers).(*array.List); !l.IsNull(row) {
+			kv := l.ListValues().(*array.Struct)
+			names, values := kv.Field(0).(*array.String), kv.Field(1).(*array.Binary)
+			from, to := l.ValueOffsets(row)
+			for j := int(from); j < int(to); j++ {
+				if names.IsNull(j) {
+					return fmt.Errorf("table %s: the metadata 'headers' has a NULL key", s.t.decl.Name)
+				}
+				h := kgo.RecordHeader{Key: strings.Clone(names.Value(j))}
+				if !values.IsNull(j) {
+					h.Value = slices.Clone(values.Value(j))
+					if h.Value == nil {
+						h.Value = []byte{}
+					}
+				}
+				r.Headers = append(r.Headers, h)
+			}
+		}
+	}
+	return nil
+}
+
+// promise takes the outcome of a record.
+func (s *sink) promise(r *kgo.Record, err error) {
+	if err == nil || s.t.guarantee == "none" {
+		if err != nil {
+			s.env.Count("lost_records", 1)
+		}
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return
+	}
+	switch {
+	case errors.Is(err, kerr.MessageTooLarge):
+		err = fmt.Errorf("it is too large: raise 'properties.max.request.size', and max.message.bytes of the topic (%w)", err)
+	case errors.Is(err, kerr.UnknownTopicOrPartition):
+		err = fmt.Errorf("the topic does not exist: create it first (%w)", err)
+	case errors.Is(err, kgo.ErrRecordTimeout):
+		err = fmt.Errorf("no broker took it within 'properties.delivery.timeout.ms' (%w)", err)
+	}
+	s.err = fmt.Errorf("table %s: a record could not be written to topic '%s': %w", s.t.decl.Name, r.Topic, explain(s.t.props, err))
+}
+
+func (s *sink) failed() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// Prepare waits until all rows have arrived.
+func (s *sink) Prepare(ctx context.Context, epoch int64) ([]byte, error) {
+	if s.client == nil {
+		return nil, nil
+	}
+	if s.t.guarantee != "none" {
+		if err := s.client.Flush(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return nil, s.failed()
+}
+
+// Commit does nothing.
+func (s *sink) Commit(context.Context, []byte) error { return nil }
+
+// Close ends the client. Rows that were written and have not arrived yet get a moment to.
+func (s *sink) Close() error {
+	if s.client == nil {
+		return nil
+	}
+	if s.failed() == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		_ = s.client.Flush(ctx)
+		cancel()
+	}
+	s.client.Close()
+	s.client = nil
+	return nil
+}
