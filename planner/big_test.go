@@ -7,6 +7,21 @@ import (
 	"time"
 )
 
+// TestManyViews: each view reads the one before twice.
+func TestManyViews(t *testing.T) {
+	s := newSession()
+	script := "CREATE TABLE t (a INT); CREATE VIEW v0 AS SELECT a FROM t;"
+	for i := range 10 {
+		script += fmt.Sprintf("CREATE VIEW v%d AS SELECT a FROM v%d UNION ALL SELECT a FROM v%d;", i+1, i, i)
+	}
+	if _, err := s.run(script); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.run("CREATE VIEW x AS SELECT a FROM v10 UNION ALL SELECT a FROM v10"); err == nil || !strings.Contains(err.Error(), "too large") {
+		t.Fatalf("4095 views: %v", err)
+	}
+}
+
 // TestBigQueries plans queries that are long in one way each; planning is about linear in their length.
 func TestBigQueries(t *testing.T) {
 	columns := make([]string, 1000)

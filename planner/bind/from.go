@@ -210,6 +210,9 @@ func catalogError(n ast.Node, err error) error {
 	return logical.Errorf(n, logical.CodeStatement, "", "%v", err)
 }
 
+// maxExpanded bounds how many views one statement puts in: views over views multiply.
+const maxExpanded = 2000
+
 // view expands a view where it is used. An error inside of it is one at its name.
 func (b *Binder) view(n *ast.ObjectName, v *catalog.View) (*relation, error) {
 	for _, p := range b.views {
@@ -219,6 +222,10 @@ func (b *Binder) view(n *ast.ObjectName, v *catalog.View) (*relation, error) {
 	}
 	if len(b.views) > 100 {
 		return nil, logical.Errorf(n, logical.CodeStatement, "", "views are nested too deeply")
+	}
+	if b.expanded++; b.expanded > maxExpanded {
+		return nil, logical.Errorf(n, logical.CodeStatement, "let INSERT INTO a table keep a part of the result", "the query is too large: it uses views more than %d times, "+
+			"with those inside of views", maxExpanded)
 	}
 	base, ctes, cat, db := b.base, b.ctes, b.catalog, b.database
 	b.base, b.ctes, b.catalog, b.database = nil, nil, v.Catalog, v.Database

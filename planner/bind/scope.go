@@ -21,6 +21,7 @@ type Binder struct {
 	catalog, database string
 	ctes              *cteScope
 	views             []catalog.Path // being expanded
+	expanded          int            // how many were
 	handles           map[string]catalog.ConnectorTable
 	Warnings          []Warning
 	Extensions        []ast.Extension
