@@ -131,7 +131,7 @@ func maxRSS(s *os.ProcessState) float64 {
 }
 
 func runDuck(sql string, threads int) (figures, error) {
-	cmd := exec.Command(path("duckdb", "bin", "python"), filepath.Join("bench", "duckdb.py"), strconv.Itoa(threads), sql)
+	cmd := exec.Command(path("duckdb", "bin", "python"), filepath.Join("bench", "duck.py"), strconv.Itoa(threads), sql)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -140,7 +140,7 @@ func runDuck(sql string, threads int) (figures, error) {
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	f := figures{peakMiB: maxRSS(cmd.ProcessState), answer: strings.Join(lines[:len(lines)-1], "\n")}
 	if _, err := fmt.Sscanf(lines[len(lines)-1], "cpu %g %g", &f.cpu, &f.wall); err != nil {
-		return f, fmt.Errorf("duckdb.py printed %q", lines[len(lines)-1])
+		return f, fmt.Errorf("duck.py printed %q", lines[len(lines)-1])
 	}
 	return f, nil
 }

@@ -1,4 +1,4 @@
-"""Runs one query on DuckDB and prints its row as CSV, then the CPU and wall seconds of the query alone: duckdb.py THREADS SQL."""
+"""Runs one query on DuckDB and prints its row as CSV, then the CPU and wall seconds of the query alone: duck.py THREADS SQL."""
 import os, sys, time
 import duckdb
 
