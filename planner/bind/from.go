@@ -9,7 +9,6 @@ import (
 	"github.com/weir-sql/weir/catalog"
 	"github.com/weir-sql/weir/parser/ast"
 	"github.com/weir-sql/weir/planner/logical"
-	"github.com/weir-sql/weir/types"
 )
 
 // tableRef binds what stands in FROM.
@@ -380,14 +379,6 @@ func fileName(path string) string {
 		p = p[:i]
 	}
 	return p
-}
-
-func typesOf(cols []column) []types.Type {
-	out := make([]types.Type, len(cols))
-	for i, c := range cols {
-		out[i] = c.typ
-	}
-	return out
 }
 
 // CatalogError puts the place to an error of the catalog; nil stays nil.

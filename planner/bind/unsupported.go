@@ -46,8 +46,6 @@ var (
 	featRecursive       = Feature{"WEIR-1514", "WITH RECURSIVE", ""}
 	featGroupByDistinct = Feature{"WEIR-1514", "GROUP BY DISTINCT", ""}
 	featPartitionByTVF  = Feature{"WEIR-1514", "PARTITION BY or ORDER BY in the argument of a window function", ""}
-	featProctimeWindow  = Feature{"WEIR-1515", "a window of processing time", "use an event time column with a WATERMARK"}
-	featLookup          = Feature{"WEIR-1507", "a lookup join", ""}
 )
 
 // What is refused in hints and options.

@@ -29,7 +29,6 @@ const (
 	CodeColumnCount = "WEIR-1306"
 	CodeHint        = "WEIR-1307"
 	CodeOption      = "WEIR-1308"
-	CodeSubquery    = "WEIR-1309"
 	CodeStatement   = "WEIR-1310"
 
 	CodeUpdatingSink = "WEIR-1401" // changes into a sink that only adds
