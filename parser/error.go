@@ -55,7 +55,11 @@ func (e *Error) Render(text, name string) string {
 	if name != "" {
 		b.WriteString(name + ":")
 	}
-	fmt.Fprintf(&b, "%d:%d: %s [%s]\n", e.Pos.Line, e.Pos.Column, e.Msg, e.Code)
+	fmt.Fprintf(&b, "%d:%d: %s", e.Pos.Line, e.Pos.Column, e.Msg)
+	if e.Code != "" { // notes have none
+		b.WriteString(" [" + e.Code + "]")
+	}
+	b.WriteString("\n")
 	b.WriteString(Excerpt(text, e.Pos, e.End))
 	if e.Hint != "" {
 		b.WriteString("  hint: " + e.Hint + "\n")
