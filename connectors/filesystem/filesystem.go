@@ -20,10 +20,12 @@ package filesystem
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,9 +53,27 @@ func (Connector) Options() []connectors.Option {
 		{Name: "sink.rolling-policy.rollover-interval", Type: "duration", Default: "30 min", Doc: "A file that has been open so long is closed and a new one begun."},
 		{Name: "sink.rolling-policy.check-interval", Type: "duration", Default: "1 min", Doc: "Has no effect here: the age of files is looked at with every batch."},
 		{Name: "sink.compression", Type: "none|gzip|zstd", Default: "none", Doc: "How text files are compressed; their names get the suffix."},
+		{Name: "sink.partition-commit.trigger", Type: "process-time", Default: "process-time", Doc: "Partitions are complete with each commit; partition-time is not supported."},
+		{Name: "sink.partition-commit.delay", Type: "0 s|0 ms|0 min|0", Default: "0 s", Doc: "No other delay is supported."},
+		{Name: "sink.parallelism", Type: "integer", Doc: "Has no effect here: as many copies write as the query has there."},
+		{Name: "scan.parallelism", Type: "integer", Doc: "Has no effect here: see weir.threads."},
 		{Name: "sink.partition-commit.policy.kind", Type: "success-file", Doc: "Write an empty file into each partition that a commit has completed files in."},
 		{Name: "sink.partition-commit.success-file.name", Type: "string", Default: "_SUCCESS", Doc: "The name of that file."},
 	}
+}
+
+// unsupported are options of Flink's connector that are refused, with what to do.
+var unsupported = map[string]string{
+	"auto-compaction":                              "write larger files: raise 'sink.rolling-policy.file-size' or the checkpoint interval",
+	"compaction.file-size":                         "write larger files: raise 'sink.rolling-policy.file-size' or the checkpoint interval",
+	"compaction.parallelism":                       "files are not compacted",
+	"sink.partition-commit.watermark-time-zone":    "partitions are complete with each commit, not by time",
+	"sink.partition-commit.policy.class":           "only 'sink.partition-commit.policy.kind' = 'success-file' is",
+	"sink.shuffle-by-partition.enable":             "each copy of the sink writes its own files",
+	"partition.time-extractor.kind":                "partitions are complete with each commit, not by time",
+	"partition.time-extractor.class":               "partitions are complete with each commit, not by time",
+	"partition.time-extractor.timestamp-pattern":   "partitions are complete with each commit, not by time",
+	"partition.time-extractor.timestamp-formatter": "partitions are complete with each commit, not by time",
 }
 
 // table is a checked declaration.
@@ -161,6 +181,11 @@ func (t *table) setFormat(c Connector) error {
 		return err
 	}
 	t.format, t.formatName = f, name
+	for _, o := range slices.Sorted(maps.Keys(t.opts)) {
+		if cure, ok := unsupported[o]; ok {
+			return fmt.Errorf("the option '%s' is not supported: %s", o, cure)
+		}
+	}
 	if err := connectors.CheckOptions("connector 'filesystem' with format '"+name+"'", t.opts, c.Options(), connectors.PrefixOptions(name, f.Options())); err != nil {
 		return err
 	}

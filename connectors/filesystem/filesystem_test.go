@@ -184,6 +184,8 @@ func TestErrors(t *testing.T) {
 		{[]string{"path", "DIR/no.parquet"}, "DIR/no.parquet: this is no complete parquet file (it may be cut off, or still be written): "},
 		{[]string{"path", "DIR/hdr.csv", "csv.header", "true"}, "DIR/hdr.csv:1: the header has no column 'id' (names are compared with case): did you mean 'ID'?"},
 		{[]string{"path", "DIR/x.json", "json.ignore-parse-error", "true"}, "unknown option 'json.ignore-parse-error' of connector 'filesystem' with format 'json'; did you mean 'json.ignore-parse-errors'?"},
+		{[]string{"path", "DIR/x.json", "auto-compaction", "true"}, "the option 'auto-compaction' is not supported: write larger files"},
+		{[]string{"path", "DIR/x.json", "sink.partition-commit.trigger", "partition-time"}, "option 'sink.partition-commit.trigger': 'partition-time' is not one of process-time"},
 		{[]string{"path", "DIR/x.json", "csv.header", "true"}, "unknown option 'csv.header' of connector 'filesystem' with format 'json'"},
 		{[]string{"path", "s3://b/x.json"}, "option 'path': the file system 's3' is not supported; only local files are"},
 		{[]string{"path", "DIR/x"}, "connector 'filesystem' needs the option 'format' (json, csv, parquet, raw): 'DIR/x' does not tell it by its suffix"},

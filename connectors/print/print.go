@@ -31,6 +31,7 @@ func (Connector) Name() string { return "print" }
 func (Connector) Options() []connectors.Option {
 	return []connectors.Option{
 		{Name: "print-identifier", Type: "string", Doc: "What stands in front of each line."},
+		{Name: "sink.parallelism", Type: "integer", Doc: "Has no effect here: as many copies write as the query has there."},
 		{Name: "standard-error", Type: "boolean", Default: "false", Doc: "Write to standard error."},
 	}
 }
