@@ -94,5 +94,5 @@ func (o *Expand) ProcessBatch(_ context.Context, _ int, b stream.Batch, out exec
 	}
 	cols = append(cols, id.NewArray())
 	return emitRows(o.env, stream.Batch{Record: newRecord(o.schema, cols, len(rows)), Kinds: takeSide(b.Kinds, rows), Before: takeSide(b.Before, rows),
-		Seq: takeSide(b.Seq, rows)}, out)
+		Seq: takeSeq(b.Seq, rows)}, out)
 }

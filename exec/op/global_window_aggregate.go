@@ -49,6 +49,7 @@ func (o *GlobalWindowAggregate) ProcessBatch(_ context.Context, _ int, b stream.
 	if n == 0 {
 		return nil
 	}
+	o.w.numbers = b.Seq
 	k := len(o.w.keyTypes)
 	ends, firsts := values[int64](b.Record.Column(k)), values[int64](b.Record.Column(k+1))
 	// Partial rows of one batch nearly always are of one slice.

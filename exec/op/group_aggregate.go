@@ -45,6 +45,7 @@ type GroupAggregate struct {
 	table  *state.Table
 	aggs   *aggSet
 	count  []int64 // rows of each group
+	born   []int64 // Final, one of several copies: sequence number of each group's first row
 	stray  *atomic.Int64
 
 	charged int64
@@ -104,8 +105,15 @@ func (o *GroupAggregate) fresh() error {
 	o.aggs.count = nil
 	o.aggs.oneGroup = len(o.cfg.Keys) == 0
 	o.table = state.NewTable(o.keyArrow(), o.env.Bytes)
-	o.count = nil
+	o.count, o.born = nil, nil
 	return nil
+}
+
+// bear notes the first rows of new groups.
+func (o *GroupAggregate) bear(b *stream.Batch, g, r int32) {
+	if o.cfg.Final && o.env.Partitions > 1 && b.Seq != nil && int(g) == len(o.born) {
+		o.born = append(o.born, b.Seq[r])
+	}
 }
 
 func (o *GroupAggregate) grow() {
@@ -141,6 +149,11 @@ func (o *GroupAggregate) ProcessBatch(_ context.Context, _ int, b stream.Batch, 
 		return err
 	}
 	o.grow()
+	if o.cfg.Final && o.env.Partitions > 1 {
+		for i, g := range o.ids {
+			o.bear(&b, g, rows[i])
+		}
+	}
 	if o.cfg.Final && !o.cfg.Retract {
 		for _, g := range o.ids {
 			o.count[g]++
@@ -188,6 +201,7 @@ func (o *GroupAggregate) each(b *stream.Batch, keys []arrow.Array, rows []int32)
 					o.grow()
 					m = id[0]
 					o.moved[g] = m
+					o.bear(b, m, r)
 				}
 				o.ids[i] = m
 				if err := o.row(b, rows, i, m, r, g); err != nil {

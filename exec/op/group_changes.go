@@ -70,7 +70,7 @@ func (o *GroupAggregate) flush(b *stream.Batch, out exec.Output) error {
 		cols = append(cols, take(mem, v, places))
 	}
 	return emitRows(o.env, stream.Batch{Record: newRecord(o.schema, cols, len(groups)), Kinds: kinds,
-		Before: takeSide(b.Before, rows), Seq: takeSide(b.Seq, rows)}, out)
+		Before: takeSide(b.Before, rows), Seq: takeSeq(b.Seq, rows)}, out)
 }
 
 // sameIn compares two values of a column: NULL is NULL, a NaN has not changed, -0.0 is another value than 0.0.
@@ -132,7 +132,14 @@ func (o *GroupAggregate) Finish(_ context.Context, out exec.Output) error {
 			releaseAll(cols)
 			return err
 		}
-		if err := out.Emit(stream.Batch{Record: newRecord(o.schema, append(cols, res...), len(part))}); err != nil {
+		b := stream.Batch{Record: newRecord(o.schema, append(cols, res...), len(part))}
+		if len(o.born) > 0 { // of several copies, whose results are put in order behind
+			b.Seq = make([]int64, len(part))
+			for i, g := range part {
+				b.Seq[i] = o.born[g]
+			}
+		}
+		if err := out.Emit(b); err != nil {
 			return err
 		}
 	}
@@ -156,7 +163,7 @@ func (o *GroupAggregate) compact() error {
 		return nil
 	}
 	groups := o.live()
-	table, aggs, count := o.table, o.aggs, o.count
+	table, aggs, count, born := o.table, o.aggs, o.count, o.born
 	if err := o.fresh(); err != nil {
 		return err
 	}
@@ -171,11 +178,14 @@ func (o *GroupAggregate) compact() error {
 	o.grow()
 	for i, g := range groups {
 		o.count[ids[i]] = count[g]
+		if len(born) > 0 {
+			o.born = append(o.born, born[g]) // ids are 0, 1, 2, ...
+		}
 	}
 	return o.aggs.mergeFrom(aggs, groups, ids)
 }
 
-// Snapshot implements exec.Operator. Tables: groups (keys, row_count, state), distinct<i> (keys, arguments, count).
+// Snapshot implements exec.Operator. Tables: groups (keys, row_count, born, state), distinct<i> (keys, arguments, count).
 func (o *GroupAggregate) Snapshot(_ context.Context, to exec.StateWriter) error {
 	groups := o.live()
 	if len(groups) == 0 {
@@ -194,8 +204,13 @@ func (o *GroupAggregate) Snapshot(_ context.Context, to exec.StateWriter) error 
 		}
 		return b.NewArray()
 	}
-	fs := append(append(keyFields(o.keyArrow()), wordFields("row_count")...), stateFields(o.aggs.stateTypes())...)
-	cols := append(o.table.Keys(mem, groups), words(len(groups), func(i int) int64 { return o.count[groups[i]] }))
+	fs := append(append(keyFields(o.keyArrow()), wordFields("row_count", "born")...), stateFields(o.aggs.stateTypes())...)
+	cols := append(o.table.Keys(mem, groups), words(len(groups), func(i int) int64 { return o.count[groups[i]] }), words(len(groups), func(i int) int64 {
+		if len(o.born) == 0 {
+			return -1
+		}
+		return o.born[groups[i]]
+	}))
 	rec := newRecord(arrow.NewSchema(fs, nil), append(cols, o.aggs.state(mem, groups)...), len(groups))
 	err := to.Table("groups", k, rec)
 	rec.Release()
@@ -243,7 +258,12 @@ func (o *GroupAggregate) restore(from exec.StateReader) error {
 		for i, n := range values[int64](rec.Column(k)) {
 			o.count[ids[i]] = n
 		}
-		o.aggs.mergeState(ids, nil, rec.Columns()[k+1:])
+		for i, n := range values[int64](rec.Column(k + 1)) {
+			if n >= 0 && int(ids[i]) == len(o.born) {
+				o.born = append(o.born, n)
+			}
+		}
+		o.aggs.mergeState(ids, nil, rec.Columns()[k+2:])
 	}
 	for i, d := range o.aggs.distinct {
 		if d == nil {

@@ -158,6 +158,15 @@ func takeSide[T any](v []T, rows []int32) []T {
 	return out
 }
 
+// takeSeq takes sequence numbers; copies of one row get numbers of their own behind it, so that they keep their order in different partitions too.
+func takeSeq(v []int64, rows []int32) []int64 {
+	out := takeSide(v, rows)
+	for i := 1; i < len(out); i++ {
+		out[i] = max(out[i], out[i-1]+1)
+	}
+	return out
+}
+
 // takeBatch copies rows of b into a batch without Selection; b keeps its reference.
 func takeBatch(mem memory.Allocator, b stream.Batch, rows []int32) stream.Batch {
 	cols := make([]arrow.Array, b.Record.NumCols())

@@ -141,6 +141,7 @@ func (o *WindowAggregate) update(b *stream.Batch) error {
 	for _, k := range o.cfg.Keys {
 		cols = append(cols, b.Record.Column(k))
 	}
+	o.w.numbers = b.Seq
 	var from []int64
 	if o.w.perWindow {
 		from = o.split.ends

@@ -54,12 +54,13 @@ type windowState struct {
 	props     []WindowProperty
 	schema    *arrow.Schema
 
-	slices []*slice // by end, then first
-	free   []*slice
-	merged *slice
-	wm     stream.Time // all windows that this closes are closed
-	rows   int64       // number of the next row
-	lastS  *slice      // the slice asked for last
+	slices  []*slice // by end, then first
+	free    []*slice
+	merged  *slice
+	wm      stream.Time // all windows that this closes are closed
+	rows    int64       // number of the next row
+	numbers []int64     // sequence numbers of the batch at hand; nil: rows are numbered here
+	lastS   *slice      // the slice asked for last
 
 	restoring bool
 	spots     []spot // of chain
@@ -207,18 +208,26 @@ func (w *windowState) groups(s *slice, cols []arrow.Array, rows []int32, n int, 
 		}
 		if id == next {
 			next++
-			s.born = append(s.born, base+r)
+			s.born = append(s.born, w.number(base, r))
 			if from != nil {
 				s.from = append(s.from, from[r])
 			}
 		} else if from != nil && from[r] < s.from[id] {
-			s.from[id], s.born[id] = from[r], base+r
+			s.from[id], s.born[id] = from[r], w.number(base, r)
 		}
 		if from == nil && int(next) == s.keys.Len() {
 			break
 		}
 	}
 	return ids, nil
+}
+
+// number is that of row r of the batch at hand.
+func (w *windowState) number(base, r int64) int64 {
+	if w.numbers != nil {
+		return w.numbers[r]
+	}
+	return base + r
 }
 
 // charge accounts what a slice has grown by.
@@ -414,6 +423,15 @@ func (w *windowState) emit(s *slice, start, end int64, before *stream.Time, out 
 		// watermark that leaves the window open.
 		open := w.w.firesAt(end).Add(-1)
 		before = &open
+		batch.Seq = make([]int64, n)
+		for i := range batch.Seq {
+			g := i
+			if groups != nil {
+				g = int(groups[i])
+			}
+			// Earliest slice, then arrival in it.
+			batch.Seq[i] = (s.bornIn(g)-start)/w.w.step<<46 | s.born[g]
+		}
 	}
 	if before != nil {
 		batch.Before = make([]stream.Time, n)

@@ -164,7 +164,7 @@ func (o *WindowTableFunction) emit(b stream.Batch, out exec.Output) error {
 	}
 	res := stream.Batch{Record: newRecord(o.schema, cols, n), Kinds: b.Kinds, Before: b.Before, Seq: b.Seq}
 	if !whole {
-		res.Kinds, res.Before, res.Seq = takeSide(b.Kinds, o.rows), takeSide(b.Before, o.rows), takeSide(b.Seq, o.rows)
+		res.Kinds, res.Before, res.Seq = takeSide(b.Kinds, o.rows), takeSide(b.Before, o.rows), takeSeq(b.Seq, o.rows)
 	}
 	b.Release()
 	return emitRows(o.env, res, out)

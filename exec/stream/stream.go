@@ -52,6 +52,9 @@ func (k RowKind) String() string { return [...]string{"+I", "-U", "+U", "-D"}[k&
 // Retracts reports -U and -D.
 func (k RowKind) Retracts() bool { return k == UpdateBefore || k == Delete }
 
+// SeqStep is how far apart the sequence numbers of a source's rows are: an operator that makes several rows of one gives them numbers in between.
+const SeqStep = 256
+
 // Batch is a run of rows: an Arrow record batch and side vectors, each nil when nobody needs it. A vector that is there has one entry for each
 // row of Record (not of Selection).
 //

@@ -45,7 +45,7 @@ func (s *source) assemble(it *item) (stream.Batch, error) {
 	if s.spec.NeedSeq {
 		b.Seq = make([]int64, it.rows)
 		for i := range b.Seq {
-			b.Seq[i] = it.seq + int64(i)
+			b.Seq[i] = (it.seq + int64(i)) * stream.SeqStep
 		}
 	}
 	if s.spec.Need == NeedExact || s.spec.Need == NeedLate && anyLate(runs) {

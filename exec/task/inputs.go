@@ -310,7 +310,7 @@ func (t *inputTask) stampArrival(b stream.Batch, w, others, mark stream.Time) st
 	if t.task.NeedSeq {
 		b.Seq = make([]int64, b.Record.NumRows())
 		for i := range b.Seq {
-			b.Seq[i] = t.seq + int64(i)
+			b.Seq[i] = (t.seq + int64(i)) * stream.SeqStep
 		}
 		t.seq += b.Record.NumRows()
 	}

@@ -233,7 +233,7 @@ func (t *inputTask) flush(ctx context.Context) error {
 	}
 	t.told = low
 	if t.task.NeedSeq {
-		return t.progress(ctx, t.seq)
+		return t.progress(ctx, t.seq*stream.SeqStep)
 	}
 	return t.progress(ctx, low.Seq)
 }
@@ -304,7 +304,7 @@ func (t *inputTask) stamp(b stream.Batch) stream.Batch {
 	if t.task.NeedSeq {
 		b.Seq = make([]int64, b.Record.NumRows())
 		for i := range b.Seq { // ascending, unselected rows included
-			b.Seq[i] = t.seq + int64(i)
+			b.Seq[i] = (t.seq + int64(i)) * stream.SeqStep
 		}
 		t.seq += b.Record.NumRows()
 	}
