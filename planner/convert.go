@@ -235,7 +235,11 @@ func (c *converter) aggregate(a *logical.Aggregate, final bool) (physical.Node, 
 	var out physical.Node
 	if a.Window != nil {
 		if a.Window.Attached {
-			return nil, bind.Unsupported(a.Pos, "an aggregate over the windows of another one, of TIMESTAMP_LTZ,")
+			what := "an aggregate over windows of TIMESTAMP_LTZ that its rows have already, in a time zone other than UTC,"
+			if a.Window.Proctime {
+				what = "an aggregate over windows of processing time that its rows have already"
+			}
+			return nil, bind.Unsupported(a.Pos, what)
 		}
 		for _, key := range []string{"table.exec.emit.early-fire.enabled", "table.exec.emit.late-fire.enabled"} {
 			if c.env.Bool(key) {

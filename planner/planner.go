@@ -3,6 +3,7 @@ package planner
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/weir-sql/weir/parser/ast"
 	"github.com/weir-sql/weir/planner/bind"
@@ -76,7 +77,7 @@ func (p *planning) finish(roots []logical.Node, query bool) (*Result, error) {
 	}
 	for i := range roots {
 		var err error
-		if roots[i], err = rules.Apply(roots[i], p.env.Fold, optimize(p.env)); err != nil {
+		if roots[i], err = rules.Apply(roots[i], rules.Options{Fold: p.env.Fold, Optimize: optimize(p.env), UTC: p.env.Zone() == time.UTC}); err != nil {
 			return nil, err
 		}
 	}

@@ -10,9 +10,18 @@ import (
 // Fold computes a constant expression.
 type Fold func(e logical.Expr) (any, error)
 
-// Apply runs the rules over a plan. Without optimize, only those that are part of a query's meaning.
-func Apply(n logical.Node, fold Fold, optimize bool) (logical.Node, error) {
-	n, err := FoldConstants(n, fold)
+// Options of Apply.
+type Options struct {
+	Fold Fold
+	// Optimize: without it, only the rules run that are part of a query's meaning.
+	Optimize bool
+	// UTC: the session time zone is UTC, so that the wall clock never goes back.
+	UTC bool
+}
+
+// Apply runs the rules over a plan.
+func Apply(n logical.Node, o Options) (logical.Node, error) {
+	n, err := FoldConstants(n, o.Fold)
 	if err != nil {
 		return nil, err
 	}
@@ -22,10 +31,10 @@ func Apply(n logical.Node, fold Fold, optimize bool) (logical.Node, error) {
 	if n, err = FuseWindows(n); err != nil {
 		return nil, err
 	}
-	if n, err = LowerAttached(n); err != nil {
+	if n, err = LowerAttached(n, o.UTC); err != nil {
 		return nil, err
 	}
-	if !optimize {
+	if !o.Optimize {
 		return n, nil
 	}
 	if n, err = PushFilters(n); err != nil {

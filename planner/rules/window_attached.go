@@ -17,11 +17,11 @@ import (
 // no more groups apart.
 //
 // Wrong for windows of TIMESTAMP_LTZ in a zone that turns its clocks back: window_time is an instant, and going from it to the wall clock again would lose
-// which of the two hours was meant. Such an aggregate stays attached, and is refused when the plan is made physical.
-func LowerAttached(n logical.Node) (logical.Node, error) {
+// which of the two hours was meant; and for windows of processing time, where a row's window is when it comes. Such an aggregate stays attached, and is refused when the plan is made physical.
+func LowerAttached(n logical.Node, utc bool) (logical.Node, error) {
 	return logical.Rewrite(n, func(n logical.Node) (logical.Node, error) {
 		a, ok := n.(*logical.Aggregate)
-		if !ok || a.Window == nil || !a.Window.Attached || a.Window.LTZ {
+		if !ok || a.Window == nil || !a.Window.Attached || a.Window.Proctime || a.Window.LTZ && !utc {
 			return n, nil
 		}
 		in, time := withWindowTime(a.In)
