@@ -1,0 +1,114 @@
+package docgen
+
+import (
+	"fmt"
+	"go/ast"
+	"go/doc/comment"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"github.com/weir-sql/weir/connectors"
+	"github.com/weir-sql/weir/connectors/all"
+	"github.com/weir-sql/weir/connectors/builtin"
+)
+
+// connector has the doc comment of a connector's package and its options.
+func connector(root, name string) (string, error) {
+	for _, c := range append(builtin.Connectors(), all.Connectors()...) {
+		if c.Name() == name {
+			text, err := packageDoc(root, "connectors/"+name)
+			return text + options(c.Options(), ""), err
+		}
+	}
+	return "", fmt.Errorf("no connector is called %q", name)
+}
+
+// formatPart has the doc comment of a format's package and its options.
+func formatPart(root, name string) (string, error) {
+	for _, f := range append(builtin.Formats(), all.Formats()...) {
+		if f.Name() == name {
+			text, err := packageDoc(root, "connectors/format/"+name)
+			return text + options(f.Options(), name+"."), err
+		}
+	}
+	return "", fmt.Errorf("no format is called %q", name)
+}
+
+// packageDoc turns the doc comment of a package into Markdown, without its first words "Package x has ".
+func packageDoc(root, dir string) (string, error) {
+	paths, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
+	if err != nil {
+		return "", err
+	}
+	for _, p := range paths {
+		f, err := parser.ParseFile(token.NewFileSet(), p, nil, parser.ParseComments|parser.PackageClauseOnly)
+		if err != nil {
+			return "", err
+		}
+		if f.Doc == nil || strings.HasSuffix(p, "_test.go") {
+			continue
+		}
+		var pr comment.Printer
+		pr.HeadingLevel = 4
+		text := string(pr.Markdown(new(comment.Parser).Parse(f.Doc.Text())))
+		_, text, _ = strings.Cut(text, " has ")
+		return strings.ToUpper(text[:1]) + text[1:] + "\n", nil
+	}
+	return "", fmt.Errorf("no package comment in %s", dir)
+}
+
+func options(list []connectors.Option, prefix string) string {
+	if len(list) == 0 {
+		return "It has no options.\n"
+	}
+	var rows [][]string
+	for _, o := range list {
+		def := code(o.Default)
+		if o.Required {
+			def = "required"
+		}
+		rows = append(rows, []string{code(prefix + o.Name), strings.ReplaceAll(o.Type, "|", " or "), def, o.Doc})
+	}
+	return table([]string{"option", "type", "default", "meaning"}, rows)
+}
+
+// tableOptionDocs says what the options of the engine itself mean: those that every table takes.
+var tableOptionDocs = map[string][3]string{
+	"scan.watermark.emit.strategy": {"on-event or on-periodic", "on-event",
+		"When the watermark moves: behind every row, or every `pipeline.auto-watermark-interval` as in Flink."},
+	"scan.watermark.idle-timeout": {"duration", "`table.exec.source.idle-timeout`", "A split that has had no row for so long holds the watermark back no more."},
+	"scan.watermark.null-rows": {"fail, keep or drop", "fail",
+		"What happens to a row whose event time is NULL. Kept rows are left out by windows; kept and dropped ones are counted."},
+}
+
+func tableOptions(root, _ string) (string, error) {
+	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "planner/bind/scan.go"), nil, 0)
+	if err != nil {
+		return "", err
+	}
+	var names []string
+	ast.Inspect(f, func(n ast.Node) bool {
+		if v, ok := n.(*ast.ValueSpec); ok && v.Names[0].Name == "watermarkOptions" {
+			for _, e := range v.Values[0].(*ast.CompositeLit).Elts {
+				names = append(names, unquote(e))
+			}
+		}
+		return true
+	})
+	sort.Strings(names)
+	var rows [][]string
+	for _, n := range names {
+		d, ok := tableOptionDocs[n]
+		if !ok {
+			return "", fmt.Errorf("the option %s has no description in tableOptionDocs", n)
+		}
+		rows = append(rows, []string{code(n), d[0], d[1], d[2]})
+	}
+	if len(rows) != len(tableOptionDocs) {
+		return "", fmt.Errorf("tableOptionDocs describes %d options, planner/bind/scan.go has %d", len(tableOptionDocs), len(rows))
+	}
+	return table([]string{"option", "type", "default", "meaning"}, rows), nil
+}
