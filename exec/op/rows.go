@@ -41,6 +41,8 @@ func take(mem memory.Allocator, a arrow.Array, rows []int32) arrow.Array {
 		return takeFixed[int8](mem, a, rows)
 	case arrow.DECIMAL128:
 		return takeFixed[[2]int64](mem, a, rows)
+	case arrow.FIXED_SIZE_BINARY: // states of aggregates
+		return takeWide(mem, a, rows, dt.(*arrow.FixedSizeBinaryType).ByteWidth)
 	case arrow.STRING, arrow.BINARY:
 		return takeBytes(mem, a, rows)
 	case arrow.NULL:
@@ -94,6 +96,24 @@ func takeFixed[T any](mem memory.Allocator, a arrow.Array, rows []int32) arrow.A
 			dst[i] = t
 		} else {
 			dst[i] = src[r]
+		}
+	}
+	valid, nulls := takeValidity(mem, a, rows)
+	return newArray(a.DataType(), len(rows), nulls, valid, buf)
+}
+
+// takeWide is for values of width bytes.
+func takeWide(mem memory.Allocator, a arrow.Array, rows []int32, width int) arrow.Array {
+	d := a.Data()
+	src := d.Buffers()[1].Bytes()[d.Offset()*width:]
+	buf := memory.NewResizableBuffer(mem)
+	buf.Resize(len(rows) * width)
+	dst := buf.Bytes()
+	for i, r := range rows {
+		if r < 0 {
+			clear(dst[i*width : (i+1)*width])
+		} else {
+			copy(dst[i*width:(i+1)*width], src[int(r)*width:(int(r)+1)*width])
 		}
 	}
 	valid, nulls := takeValidity(mem, a, rows)
