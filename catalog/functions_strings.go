@@ -73,7 +73,7 @@ func init() {
 		scalar(g, "PRINTF", "PRINTF(pattern, x, ...)", "Values in a pattern of Java's Formatter; NULL when the pattern does not fit them.", variadic(1, maybe, text, anything)),
 		scalar(g, "ELT", "ELT(n, a, b, ...)", "The n-th of the other arguments, from 1; NULL when there is none.", resolveElt),
 
-		scalar(re, "REGEXP", "REGEXP(s, pattern)", "Whether a part of s matches a regular expression.", sig(2, is(types.BooleanType), text, text)),
+		scalar(re, "REGEXP", "REGEXP(s, pattern)", "Whether a part of s matches a regular expression: Java's as far as RE2 has them; look-around, back-references, atomic groups and possessive quantifiers are refused.", sig(2, is(types.BooleanType), text, text)),
 		scalar(re, "REGEXP_REPLACE", "REGEXP_REPLACE(s, pattern, to)", "s with every match replaced by to, which is plain text.", sig(3, str, text, text, text)),
 		scalar(re, "REGEXP_EXTRACT", "REGEXP_EXTRACT(s, pattern[, group])", "The first match, or its group; NULL when there is none.", sig(2, maybe, text, text, integer)),
 		scalar(re, "REGEXP_EXTRACT_ALL", "REGEXP_EXTRACT_ALL(s, pattern[, group])", "A group (1 when not given, 0 the whole) of all matches; NULL when there is no such group.",
