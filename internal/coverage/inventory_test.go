@@ -66,20 +66,31 @@ func inventory(t *testing.T) []item {
 		}
 	}
 	add(groupHints, "OPTIONS", "NAME", "LATE_ROWS", "EMIT", "STATE_TTL", "BROADCAST", "SHUFFLE_HASH", "SHUFFLE_MERGE", "NEST_LOOP", "LOOKUP")
+	have := map[string]bool{}
 	for _, c := range append(builtin.Connectors(), all.Connectors()...) {
+		have[c.Name()] = true
 		add(groupConnectors, c.Name())
 		for _, o := range c.Options() {
 			add(groupOptions, c.Name()+": "+o.Name)
 		}
 	}
-	add(groupConnectors, flinkConnectors...)
 	for _, f := range append(builtin.Formats(), all.Formats()...) {
+		have[f.Name()] = true
 		add(groupFormats, f.Name())
 		for _, o := range f.Options() {
 			add(groupOptions, f.Name()+"."+o.Name)
 		}
 	}
-	add(groupFormats, flinkFormats...)
+	for _, n := range flinkConnectors {
+		if !have[n] {
+			add(groupConnectors, n)
+		}
+	}
+	for _, n := range flinkFormats {
+		if !have[n] {
+			add(groupFormats, n)
+		}
+	}
 	add(groupOptions, stringsIn(t, "planner/bind/scan.go", "watermarkOptions", false)...)
 	add(groupOptions, stringsIn(t, "planner/bind/scan.go", "refusedOptions", true)...)
 	for _, s := range weir.Settings() {

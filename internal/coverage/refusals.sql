@@ -10,6 +10,7 @@ SELECT t.id FROM t LEFT JOIN s ON t.id = s.id;
 SELECT t.id FROM t, s;
 SELECT t.id FROM t NATURAL JOIN s;
 SELECT s.id FROM s JOIN t FOR SYSTEM_TIME AS OF s.ts ON t.id = s.id;
+SELECT t.id FROM t CROSS JOIN s;
 SELECT id FROM t CROSS JOIN UNNEST(arr) AS u(x);
 SELECT id FROM t, LATERAL TABLE(f(id)) AS u(x);
 SELECT SUM(v) OVER (PARTITION BY id ORDER BY ts) FROM s;
@@ -53,7 +54,6 @@ CREATE MATERIALIZED TABLE m FRESHNESS = INTERVAL '1' MINUTE AS SELECT 1 AS a;
 
 SELECT t.id FROM t RIGHT JOIN s ON t.id = s.id;
 SELECT t.id FROM t FULL JOIN s ON t.id = s.id;
-SELECT t.id FROM t CROSS JOIN s;
 SELECT t.id FROM t JOIN s USING (id);
 SELECT SUM(v) OVER (PARTITION BY id ORDER BY ts ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) FROM s;
 SELECT SUM(v) OVER (ORDER BY ts ROWS BETWEEN 2 PRECEDING AND 1 FOLLOWING) FROM s;
@@ -126,8 +126,6 @@ CREATE TABLE x (id INT) WITH ('connector' = 'test', 'scan.watermark.future-rows'
 CREATE TABLE x (id INT) WITH ('connector' = 'test', 'scan.watermark.alignment.group' = 'g');
 CREATE TABLE x (id INT) WITH ('connector' = 'test', 'scan.watermark.alignment.max-drift' = '1 min');
 CREATE TABLE x (id INT) WITH ('connector' = 'test', 'scan.watermark.alignment.update-interval' = '1 s');
-CREATE TABLE x (id INT) WITH ('connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'localhost:9092', 'format' = 'json');
-CREATE TABLE x (id INT) WITH ('connector' = 'upsert-kafka', 'topic' = 't', 'key.format' = 'json', 'value.format' = 'json');
 CREATE TABLE x (id INT) WITH ('connector' = 'jdbc', 'url' = 'jdbc:postgresql://localhost/x', 'table-name' = 't');
 CREATE TABLE x (id INT) WITH ('connector' = 'elasticsearch-7', 'hosts' = 'http://localhost:9200', 'index' = 'i');
 CREATE TABLE x (id INT) WITH ('connector' = 'hbase-2.2', 'table-name' = 't');

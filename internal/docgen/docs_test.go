@@ -77,10 +77,10 @@ func firstDifference(old, fresh string) string {
 }
 
 // block is a fenced block of a page: ```sql, with the ```text block behind it, which is what the statements print.
-var block = regexp.MustCompile("(?ms)^(<!-- not run[^\n]*-->\n)?```(sql|slt)\n(.*?)^```\n(\n```text\n(.*?)^```\n)?")
+var block = regexp.MustCompile("(?ms)^(<!-- (?:not run|fails)[^\n]*-->\n)?```(sql|slt)\n(.*?)^```\n(\n```text\n(.*?)^```\n)?")
 
 // TestPages runs the pages: all ```sql blocks of a page in one session, in the folder of the project, and each ```slt block as a test file. A ```text
-// block behind a ```sql block is what its statements print. A block under <!-- not run: why --> is left out.
+// block behind a ```sql block is what its statements print. A block under <!-- fails --> must fail, one under <!-- not run: why --> is left out.
 func TestPages(t *testing.T) {
 	pages, err := Pages(root)
 	if err != nil {
@@ -107,29 +107,29 @@ func runPage(t *testing.T, path string) {
 	old := read(t, path)
 	fresh := block.ReplaceAllStringFunc(old, func(text string) string {
 		m := block.FindStringSubmatch(text)
-		if m[1] != "" {
+		if strings.HasPrefix(m[1], "<!-- not run") {
 			return text
 		}
 		if m[2] == "slt" {
 			runTest(t, m[3])
 			return text
 		}
-		got := runSQL(t, db, strings.ReplaceAll(m[3], "/tmp/weir", filepath.ToSlash(out)), m[4] == "")
+		got := runSQL(t, db, strings.ReplaceAll(m[3], "/tmp/weir", filepath.ToSlash(out)), m[1] != "")
 		if m[4] == "" {
 			return text
 		}
-		return "```sql\n" + m[3] + "```\n\n```text\n" + strings.ReplaceAll(got, filepath.ToSlash(out), "/tmp/weir") + "```\n"
+		return m[1] + "```sql\n" + m[3] + "```\n\n```text\n" + strings.ReplaceAll(got, filepath.ToSlash(out), "/tmp/weir") + "```\n"
 	})
 	save(t, path, old, fresh)
 }
 
 // runSQL runs statements as the command line does and returns what they print.
-func runSQL(t *testing.T, db *weir.DB, text string, mustWork bool) string {
+func runSQL(t *testing.T, db *weir.DB, text string, mustFail bool) string {
 	t.Helper()
 	var out strings.Builder
 	r := &shell.Runner{DB: db, Out: &out, Err: &out, Quiet: true, Writer: shell.WriterOptions{Zone: db.Zone()}}
-	if status := r.RunScript(context.Background(), text, ""); status != shell.ExitOK && mustWork {
-		t.Errorf("%s\nfails: %s", text, out.String())
+	if failed := r.RunScript(context.Background(), text, "") != shell.ExitOK; failed != mustFail {
+		t.Errorf("%s\nfailed: %v, want %v (a block that must fail stands under <!-- fails -->): %s", text, failed, mustFail, out.String())
 	}
 	return out.String()
 }
@@ -163,7 +163,7 @@ func TestExamples(t *testing.T) {
 			}
 			defer db.Close()
 			text := strings.ReplaceAll(read(t, p), "/tmp/weir", filepath.ToSlash(t.TempDir()))
-			if out := runSQL(t, db, text, true); out == "" {
+			if out := runSQL(t, db, text, false); out == "" {
 				t.Error("the script prints nothing")
 			}
 		})
