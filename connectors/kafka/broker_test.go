@@ -36,7 +36,7 @@ type broker struct {
 // eachBroker runs a test against kfake, and against the broker that WEIR_KAFKA names.
 func eachBroker(t *testing.T, f func(t *testing.T, b *broker), opts ...kfake.Opt) {
 	t.Run("kfake", func(t *testing.T) { f(t, fake(t, opts...)) })
-	t.Run("kafka", func(t *testing.T) { f(t, real(t)) })
+	t.Run("kafka", func(t *testing.T) { f(t, apache(t)) })
 }
 
 func fake(t testing.TB, opts ...kfake.Opt) *broker {
@@ -51,7 +51,7 @@ func fake(t testing.TB, opts ...kfake.Opt) *broker {
 	return b
 }
 
-func real(t testing.TB) *broker {
+func apache(t testing.TB) *broker {
 	t.Helper()
 	v := os.Getenv("WEIR_KAFKA")
 	if v == "" {
@@ -71,7 +71,7 @@ func (b *broker) connect(t testing.TB) {
 	t.Helper()
 	var err error
 	b.client, err = kgo.NewClient(kgo.SeedBrokers(strings.Split(b.seeds, ",")...), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(0),
-		kgo.ProducerBatchMaxBytes(20<<20), kgo.DisableClientMetrics(), kgo.MetadataMinAge(10*time.Millisecond))
+		kgo.ProducerBatchMaxBytes(20<<20), kgo.DisableClientMetrics(), kgo.MetadataMinAge(10*time.Millisecond), kgo.UnknownTopicRetries(-1))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -347,8 +347,12 @@ func explain(p properties, err error) error {
 		return fmt.Errorf("the login was refused: look at user and password in 'properties.sasl.jaas.config' (%w)", err)
 	case strings.Contains(text, "x509:"):
 		return fmt.Errorf("its certificate is not trusted: set 'properties.ssl.truststore.location' to a PEM file of the authority (%w)", err)
-	case !p.tls() && strings.Contains(text, "EOF"):
-		return fmt.Errorf("it closed the connection: does it want TLS or a login ('properties.security.protocol')? (%w)", err)
+	case strings.Contains(text, "EOF") || strings.Contains(text, "closed the connection"):
+		why := "does it want TLS or a login ('properties.security.protocol')?"
+		if p.sasl() {
+			why = "the login was refused, or it wants another mechanism or no TLS: look at 'properties.sasl.*' and 'properties.security.protocol'"
+		}
+		return fmt.Errorf("it closed the connection: %s (%w)", why, err)
 	}
 	return err
 }

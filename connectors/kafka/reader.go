@@ -35,6 +35,7 @@ type reader struct {
 	queue    []chunk
 	bytes    int64
 	begun    bool // something was read
+	fresh    bool // it began where the scan begins at its first start
 	attached bool // the partition is to be fetched
 	live     bool // it is
 	asked    bool // Next found nothing

@@ -1,10 +1,12 @@
 package kafka
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -14,12 +16,15 @@ import (
 	"github.com/weir-sql/weir/connectors"
 )
 
-// What is read ahead, for a whole table: the queues of its readers hold at most about maxQueued bytes, and the client about two fetches more.
+// What is read ahead, for a whole table: the queues of its readers hold at most about maxQueued bytes, and the client about two fetches more. A fetch is
+// as large as its records are to be when they are decompressed; but the brokers give at least one batch.
 const (
 	maxQueued     = 8 << 20
 	maxFetch      = 4 << 20
+	firstFetch    = 512 << 10 // until it is known how well the records are compressed
+	minFetch      = 64 << 10
 	maxPartFetch  = 1 << 20
-	minPartFetch  = 64 << 10
+	minPartFetch  = 32 << 10
 	allPartFetch  = 16 << 20 // of all partitions together
 	recordBytes   = 250      // what a record takes beside its key and value
 	starvingAfter = 20 * time.Millisecond
@@ -44,6 +49,7 @@ type source struct {
 	client  *kgo.Client
 	adm     *kadm.Client
 	changed chan struct{}
+	sizes   sizes
 	wake    chan struct{} // the pump: there is room, or somebody starves
 	stop    chan struct{}
 	running sync.WaitGroup
@@ -96,13 +102,12 @@ func (s *source) Splits(ctx context.Context, env *connectors.Env) ([]connectors.
 func (s *source) begin(ctx context.Context, env *connectors.Env) error {
 	p := s.t.props
 	s.env = env
-	partBytes := int32(p.int("max.partition.fetch.bytes", maxPartFetch))
 	wait := p.millis("fetch.max.wait.ms", 500*time.Millisecond)
 	if s.t.Bounded() {
 		wait = min(wait, 100*time.Millisecond) // all is there: a wait is for nothing, and a partition that is resumed comes late
 	}
 	opts := []kgo.Opt{
-		kgo.FetchMaxBytes(int32(p.int("fetch.max.bytes", maxFetch))), kgo.FetchMaxPartitionBytes(partBytes), kgo.FetchMinBytes(int32(p.int("fetch.min.bytes", 1))),
+		kgo.FetchMaxBytes(firstFetch), kgo.FetchMaxPartitionBytes(firstFetch), kgo.FetchMinBytes(int32(p.int("fetch.min.bytes", 1))), kgo.WithHooks(&s.sizes),
 		kgo.FetchMaxWait(wait), kgo.KeepControlRecords(), kgo.KeepRetryableFetchErrors(), kgo.ConsumeResetOffset(kgo.NoResetOffset()),
 	}
 	if p.committed() {
@@ -125,9 +130,6 @@ func (s *source) begin(ctx context.Context, env *connectors.Env) error {
 	}
 	if err := s.add(ctx, parts, s.known != nil); err != nil {
 		return err
-	}
-	if n := len(parts); n > 0 && p["max.partition.fetch.bytes"] == "" {
-		client.UpdateFetchMaxBytes(int32(p.int("fetch.max.bytes", maxFetch)), int32(min(maxPartFetch, max(minPartFetch, allPartFetch/n))))
 	}
 	s.running.Add(1)
 	env.Go(func(ctx context.Context) { defer s.running.Done(); s.pump(ctx) })
@@ -202,7 +204,7 @@ func (s *source) Open(ctx context.Context, env *connectors.Env, split connectors
 	case p.id != at.topic:
 		return nil, s.recreated(p.topic)
 	}
-	r := &reader{s: s, part: p, at: at, block: max(blockBytes, 1), ready: make(chan struct{}, 1)}
+	r := &reader{s: s, part: p, at: at, fresh: s.known == nil && bytes.Equal(from, split.Start), block: max(blockBytes, 1), ready: make(chan struct{}, 1)}
 	if r.done() {
 		return r, nil
 	}
@@ -308,6 +310,7 @@ func (s *source) pump(ctx context.Context) {
 			unpoll()
 		}
 		s.mu.Unlock()
+		s.limit()
 		fetches := s.client.PollFetches(polling)
 		unpoll()
 		if ctx.Err() != nil || fetches.IsClientClosed() {
@@ -325,6 +328,42 @@ func (s *source) pump(ctx context.Context) {
 			}
 		})
 	}
+}
+
+// sizes learns how well records are compressed.
+type sizes struct {
+	raw, packed atomic.Int64
+	used        int64 // the limit that the client has
+}
+
+// OnFetchBatchRead implements kgo.HookFetchBatchRead.
+func (z *sizes) OnFetchBatchRead(_ kgo.BrokerMetadata, _ string, _ int32, m kgo.FetchBatchMetrics) {
+	z.raw.Add(int64(m.UncompressedBytes) + int64(m.NumRecords)*recordBytes)
+	z.packed.Add(int64(m.CompressedBytes))
+}
+
+// limit tells the client how much to fetch at once: of compressed bytes as much as become maxFetch.
+func (s *source) limit() {
+	z, p := &s.sizes, s.t.props
+	raw, packed := z.raw.Load(), z.packed.Load()
+	if packed == 0 {
+		return
+	}
+	if raw > 64<<20 { // the past counts less and less
+		z.raw.Add(-raw / 2)
+		z.packed.Add(-packed / 2)
+	}
+	ratio := max(1, float64(raw)/float64(packed))
+	all := max(minFetch, int64(maxFetch/ratio))
+	if d := all - z.used; d > -z.used/4 && d < z.used/4 {
+		return
+	}
+	z.used = all
+	s.mu.Lock()
+	n := max(len(s.parts), 1)
+	s.mu.Unlock()
+	part := min(max(minPartFetch, int64(float64(allPartFetch)/ratio)/int64(n)), int64(maxPartFetch/ratio)+minPartFetch, all)
+	s.client.UpdateFetchMaxBytes(int32(min(all, p.int("fetch.max.bytes", all))), int32(min(part, p.int("max.partition.fetch.bytes", part))))
 }
 
 // room waits until the queues have room; false when there is something else to do. A reader may be waiting for its first record while all that is queued
@@ -456,7 +495,7 @@ func (s *source) outOfRange(ctx context.Context, f kgo.FetchTopicPartition) {
 		s.mu.Unlock()
 		return
 	}
-	p, next, begun := r.part, r.tail(), r.begun
+	p, next, fresh := r.part, r.tail(), r.fresh && !r.begun
 	s.mu.Unlock()
 	out := make([]int64, 1)
 	which := []partition{p}
@@ -469,9 +508,11 @@ func (s *source) outOfRange(ctx context.Context, f kgo.FetchTopicPartition) {
 	first := out[0]
 	reset := s.t.props["auto.offset.reset"]
 	switch {
-	case next <= first && !begun && s.t.start.mode == "earliest-offset": // deleted while we came: the beginning is elsewhere now
-	case next <= first && reset == "earliest", next > first && reset == "earliest":
+	case next <= first && fresh && s.t.start.mode == "earliest-offset": // deleted while we came: the beginning is elsewhere now
+	case reset == "earliest":
+		fresh = false
 	case reset == "latest":
+		fresh = false
 		if err := s.t.list(rctx, s.adm, "latest-offset", 0, which, []int{0}, out); err != nil {
 			s.fail(err)
 			return
@@ -484,7 +525,7 @@ func (s *source) outOfRange(ctx context.Context, f kgo.FetchTopicPartition) {
 		s.fail(fmt.Errorf("table %s: partition %d of topic '%s' has no offset %d: it ends before; set 'properties.auto.offset.reset' to go on elsewhere", s.t.decl.Name, p.num, p.topic, next))
 		return
 	}
-	if begun || next != first {
+	if !fresh {
 		s.env.Count("lost_positions", 1)
 		if out[0] > next {
 			s.env.Count("lost_offsets", out[0]-next)

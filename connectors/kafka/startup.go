@@ -49,7 +49,9 @@ func (t *table) find(ctx context.Context, adm *kadm.Client) ([]partition, error)
 		return t.partitions(all, topics)
 	}
 	details, err := adm.ListTopicsWithInternal(ctx, topics...)
-	if err != nil {
+	if errors.Is(err, kerr.TopicAuthorizationFailed) {
+		return nil, topicError(strings.Join(topics, "', '"), err)
+	} else if err != nil {
 		return nil, t.props.unreachable(err)
 	}
 	for _, name := range topics {
@@ -91,7 +93,7 @@ func (t *table) missing(ctx context.Context, adm *kadm.Client, name string) erro
 
 func topicError(topic string, err error) error {
 	if errors.Is(err, kerr.TopicAuthorizationFailed) {
-		return fmt.Errorf("topic '%s' may not be used by this login (TOPIC_AUTHORIZATION_FAILED)", topic)
+		return fmt.Errorf("topic '%s' may not be used by this login (%w)", topic, kerr.TopicAuthorizationFailed)
 	}
 	return fmt.Errorf("topic '%s': %w", topic, err)
 }
