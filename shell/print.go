@@ -134,6 +134,15 @@ func (r *Runner) watch(job *weir.Job, w rowWriter) (stop func()) {
 	}
 }
 
+// interrupted takes away the ^C that the terminal has shown.
+func (r *Runner) interrupted() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.Progress {
+		fmt.Fprint(r.Err, "\r\033[K")
+	}
+}
+
 // erase takes the progress line away.
 func (r *Runner) erase() {
 	if r.shown {

@@ -219,6 +219,7 @@ func (s *repl) statements(ctx context.Context, text, file string) error {
 		for _, cancel := range []func(){cancelSoft, cancelHard} {
 			select {
 			case <-s.signals:
+				s.r.interrupted()
 				cancel()
 			case <-done:
 				return

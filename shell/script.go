@@ -168,7 +168,10 @@ func (r *Runner) run(soft, hard context.Context, st weir.Statement, file string)
 	}
 	switch {
 	case res.Query != nil && res.Query.Job() == nil:
-		_, err := r.Print(res.Query)
+		n, err := r.Print(res.Query)
+		if err == nil && n == 0 && r.Interactive {
+			r.note("0 rows")
+		}
 		return err
 	case res.Query != nil:
 		return r.runQuery(soft, hard, res.Query, entry, began)
