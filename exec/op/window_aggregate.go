@@ -79,6 +79,9 @@ func newWindowState(cfg *WindowAggregateConfig, env *exec.Env) *windowState {
 
 // Open implements exec.Operator.
 func (o *WindowAggregate) Open(_ context.Context, env *exec.Env, from exec.StateReader) error {
+	if err := o.cfg.check(); err != nil {
+		return err
+	}
 	o.w = newWindowState(&o.cfg, env)
 	o.split = splitter{w: o.w.w, perWindow: o.w.perWindow}
 	o.last = stream.MinTime
