@@ -121,7 +121,8 @@ func (a *app) root() *cobra.Command {
   weir                              a shell
   weir -c "SELECT * FROM 'x.csv'"   run statements and print their results
   weir run script.sql               run a script
-  weir test suite/                  run test files with a virtual clock`,
+  weir test suite/                  run test files with a virtual clock
+  weir broker --topic clicks:2      a Kafka broker in memory, for development`,
 		SilenceUsage: true, SilenceErrors: true,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -139,7 +140,7 @@ func (a *app) root() *cobra.Command {
 	f := root.Flags()
 	f.StringVarP(&a.command, "command", "c", "", "statements to run")
 	a.runFlags(root)
-	root.AddCommand(a.runCmd(), a.testCmd(), a.checkCmd(), a.explainCmd(), versionCmd())
+	root.AddCommand(a.runCmd(), a.testCmd(), a.checkCmd(), a.explainCmd(), a.brokerCmd(), versionCmd())
 	return root
 }
 
