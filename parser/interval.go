@@ -126,3 +126,28 @@ func intervalRange(from, to string) bool {
 	}
 	return false
 }
+
+// intervalDiff puts the qualifier of (a - b) DAY around the operand that began at the piece at.
+func (p *parser) intervalDiff(at int) {
+	unit, src := p.tok(), p.i
+	open := src - 1
+	for depth := 0; ; open-- {
+		if p.toks[open].kind == tokOp && p.toks[open].text == ")" {
+			depth++
+		} else if p.toks[open].kind == tokOp && p.toks[open].text == "(" {
+			if depth--; depth == 0 {
+				break
+			}
+		}
+	}
+	q := p.intervalQualifier()
+	span := p.spanFrom(open)
+	p.insert(at, src, p.slot(mysql.Fn(func(args []mysql.Arg) ast.Expr {
+		d, ok := args[0].X.(*ast.Binary)
+		if !ok || d.Op != "-" {
+			panic(&mysql.Error{Src: src, Msg: "a time unit stands only behind a difference of two times: (a - b) " + unit.up, Hint: "write AS before a name for the column"})
+		}
+		return &ast.IntervalDiff{Span: span, L: d.L, R: d.R, Qualifier: q}
+	})), "(")
+	p.emit(")", p.i-1)
+}

@@ -12,7 +12,7 @@ func (p *parser) leaf(x ast.Expr, src int) { p.emitSlot(x, src) }
 
 // primary rewrites one operand with its subscripts and fields.
 func (p *parser) primary() {
-	at := len(p.out)
+	at, paren := len(p.out), p.op("(")
 	isName := p.operand()
 	for n := 0; ; n++ {
 		if n > maxDepth {
@@ -37,6 +37,9 @@ func (p *parser) primary() {
 				return &ast.FieldAccess{Span: ast.Span{Start: args[0].Span.Start, Stop: id.Stop}, X: args[0].X, Field: id}
 			})), "(")
 			p.emit(")", p.i-1)
+		case paren && n == 0 && p.tok().kind == tokIdent && intervalUnits[p.tok().up]:
+			p.intervalDiff(at)
+			return
 		default:
 			return
 		}

@@ -68,6 +68,9 @@ func (p *parser) libraryError(err error) {
 	if e.Src >= 0 {
 		t = &p.toks[e.Src]
 	}
+	if e.Msg != "" {
+		p.failAt(t, CodeSyntax, e.Hint, "%s", e.Msg)
+	}
 	p.failAt(t, CodeSyntax, "parentheses may be missing", "unexpected %s", show(t))
 }
 

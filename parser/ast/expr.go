@@ -329,6 +329,13 @@ type IsJSON struct {
 	Not  bool
 }
 
+// IntervalDiff is (L - R) qualifier: the time between two points as an interval.
+type IntervalDiff struct {
+	Span
+	L, R      Expr
+	Qualifier IntervalQualifier
+}
+
 // Subscript is X[Index]: an array element (from 1) or a map value.
 type Subscript struct {
 	Span
@@ -413,6 +420,7 @@ func (*Is) expr()             {}
 func (*IsDistinctFrom) expr() {}
 func (*IsJSON) expr()         {}
 func (*Subscript) expr()      {}
+func (*IntervalDiff) expr()   {}
 func (*FieldAccess) expr()    {}
 func (*ArrayCons) expr()      {}
 func (*MapCons) expr()        {}

@@ -209,6 +209,11 @@ func (p *printer) bare(x Expr) {
 		p.not(x.Not)
 		p.w("JSON")
 		p.flag(x.Kind != "", " "+x.Kind)
+	case *IntervalDiff:
+		p.w("(")
+		p.expr(&Binary{Op: "-", L: x.L, R: x.R}, 0)
+		p.w(") ")
+		p.qualifier(x.Qualifier)
 	case *Subscript:
 		p.base(x.X, false)
 		p.w("[")
@@ -271,7 +276,7 @@ func (p *printer) base(x Expr, field bool) {
 			p.bare(x)
 			return
 		}
-	case *Subscript, *FieldAccess, *ArrayCons, *MapCons, *MultisetCons, *Cast:
+	case *Subscript, *IntervalDiff, *FieldAccess, *ArrayCons, *MapCons, *MultisetCons, *Cast:
 		p.bare(x)
 		return
 	}

@@ -62,6 +62,8 @@ func (b *Binder) expr(e ast.Expr, s *scope) (logical.Expr, error) {
 			name = "IS NOT DISTINCT FROM"
 		}
 		return b.function(e, s, name, nil, e.L, e.R)
+	case *ast.IntervalDiff:
+		return b.function(e, s, "-", []string{e.Qualifier.From}, e.L, e.R)
 	case *ast.Subscript:
 		return b.function(e, s, "[]", nil, e.X, e.Index)
 	case *ast.FieldAccess:

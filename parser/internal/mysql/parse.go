@@ -28,6 +28,8 @@ const maxPooled = 64 << 10
 type Error struct {
 	Src      int
 	Internal string
+	// Msg and Hint are set by a slot's own function that finds its arguments impossible.
+	Msg, Hint string
 }
 
 func (e *Error) Error() string {
