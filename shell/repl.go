@@ -111,9 +111,9 @@ func (s *repl) filter(r rune) (rune, bool) {
 	case readline.CharCtrlL:
 		io.WriteString(s.rl.Config.Stdout, "\033[H\033[2J")
 	case readline.CharKill:
-		// The editor fails on Ctrl-K while it shows completions.
+		// The editor fails on Ctrl-K while it shows completions: there it only puts them away.
 		if s.rl.Operation.IsInCompleteMode() {
-			return r, false
+			return readline.CharBell, true
 		}
 	}
 	return r, true
