@@ -73,6 +73,7 @@ func (p *parser) typeName() *ast.TypeName {
 		if n > maxDepth {
 			p.failAt(p.tok(), CodeLimit, "", "nesting is deeper than %d levels", maxDepth)
 		}
+		ty.NotNull = true // as Flink reads it: INT ARRAY is ARRAY<INT NOT NULL>
 		ty = &ast.TypeName{Name: p.tok().up, Elem: ty}
 		p.i++
 		if p.accept("NOT") {
