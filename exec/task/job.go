@@ -31,23 +31,23 @@ type Job struct {
 	done    chan struct{}
 	err     error
 
-	mu        sync.Mutex
-	metrics   map[string]*partMetrics
-	order     []string
-	cuts      map[int64]*cut
-	looks     map[int64]bool // snapshots only to look at: sinks end no epoch
-	epoch     int64          // last one given out
-	finished  int            // tasks that are through
-	preparedN int
-	committeN int
-	closing   bool  // the last epoch is being ended
-	lastEpoch int64 // number of that epoch
-	stopped   bool  // by a barrier
-	cutting   sync.Mutex
-	rowCut    atomic.Bool
-	rowDone   chan struct{}
-	rowSnap   *Snapshot
-	last      map[string]SourceStats // of sources that have been closed
+	mu         sync.Mutex
+	metrics    map[string]*partMetrics
+	order      []string
+	cuts       map[int64]*cut
+	looks      map[int64]bool // snapshots only to look at: sinks end no epoch
+	epoch      int64          // last one given out
+	finished   int            // tasks that are through
+	preparedN  int
+	committedN int
+	closing    bool  // the last epoch is being ended
+	lastEpoch  int64 // number of that epoch
+	stopped    bool  // by a barrier
+	cutting    sync.Mutex
+	rowCut     atomic.Bool
+	rowDone    chan struct{}
+	rowSnap    *Snapshot
+	last       map[string]SourceStats // of sources that have been closed
 }
 
 // instance is one partition of a task.
@@ -296,7 +296,19 @@ func (j *Job) Marker(ctx context.Context) error {
 	if errors.Is(err, ErrEnded) {
 		return nil
 	}
-	return err
+	j.mu.Lock()
+	closing := j.closing
+	j.mu.Unlock()
+	if err != nil || !closing {
+		return err
+	}
+	// Every task is through: what is left is the end of the sinks' last epoch, which waits for nothing.
+	select {
+	case <-j.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func (j *Job) barrier(ctx context.Context, b stream.Barrier, look bool) (*Snapshot, error) {
@@ -434,8 +446,8 @@ func (j *Job) committed(epoch int64) {
 		j.mu.Unlock()
 		return
 	}
-	j.committeN++
-	last := j.committeN == len(j.tasks)
+	j.committedN++
+	last := j.committedN == len(j.tasks)
 	j.mu.Unlock()
 	if last {
 		j.tell(message{done: true})

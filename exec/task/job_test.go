@@ -543,3 +543,54 @@ func TestMarkersAtTheEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestJump moves the virtual clock to its next timer whenever the job waits, until it is through.
+func TestJump(t *testing.T) {
+	start := time.Date(2024, 5, 1, 10, 0, 0, 0, time.UTC)
+	clock := NewVirtualClock(start)
+	src := &pacedSource{fakeSource: &fakeSource{blockRows: 1, splits: []*fakeSplit{{id: "a", rows: rowsOf(1, 5)}}}, clock: clock}
+	var log []string
+	task := scanOf(src.fakeSource, 0, sinkTarget(&fakeSink{log: &log}))
+	task.Source.Open = func() (connectors.Source, error) { return src, nil }
+	if err := finish(t, &Graph{Tasks: []*Task{task}}, Options{Clock: clock, Jump: true}); err != nil {
+		t.Fatal(err)
+	}
+	if len(log) != 5 {
+		t.Errorf("rows %q", log)
+	}
+	if d := clock.Now().Sub(start); d != 6*time.Hour { // the end of the split takes its hour too
+		t.Errorf("the clock moved by %v, want 6h", d)
+	}
+}
+
+// pacedSource gives a row an hour.
+type pacedSource struct {
+	*fakeSource
+	clock *VirtualClock
+}
+
+func (p *pacedSource) Open(ctx context.Context, env *connectors.Env, sp connectors.Split, from connectors.Position, n int) (connectors.Reader, error) {
+	r, err := p.fakeSource.Open(ctx, env, sp, from, n)
+	return &pacedReader{Reader: r, clock: p.clock, due: p.clock.Now().Add(time.Hour), ready: make(chan struct{}, 1)}, err
+}
+
+type pacedReader struct {
+	connectors.Reader
+	clock  *VirtualClock
+	due    time.Time
+	ready  chan struct{}
+	cancel func()
+}
+
+func (r *pacedReader) Ready() <-chan struct{} { return r.ready }
+
+func (r *pacedReader) Next(ctx context.Context) (connectors.Block, error) {
+	if now := r.clock.Now(); now.Before(r.due) {
+		if r.cancel == nil {
+			_, r.cancel = r.clock.After(r.due.Sub(now))
+		}
+		return connectors.Block{}, connectors.ErrNotReady
+	}
+	r.due, r.cancel = r.due.Add(time.Hour), nil
+	return r.Reader.Next(ctx)
+}

@@ -194,7 +194,7 @@ func (s *source) take(it *item, sp *split, b *block, to int, others stream.Time)
 	it.rows += n
 	sp.rows += int64(n)
 	s.rows += int64(n)
-	s.read1.Add(int64(n))
+	s.rowsRead.Add(int64(n))
 	b.next = to
 	if b.prefix != nil {
 		sp.wm = max(sp.wm, b.prefix[to])
@@ -359,13 +359,13 @@ func (s *source) ahead(ctx context.Context) error {
 		return nil
 	}
 	// All that are open have been read to their end: the next one may as well begin.
-	for s.ahead1 < len(s.upcoming) {
-		sp := s.upcoming[s.ahead1]
+	for s.nextUpcoming < len(s.upcoming) {
+		sp := s.upcoming[s.nextUpcoming]
 		if !sp.started && !sp.finished && sp.reader == nil && !sp.eof {
 			_, err := s.read(ctx, sp)
 			return err
 		}
-		s.ahead1++
+		s.nextUpcoming++
 	}
 	return nil
 }

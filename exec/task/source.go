@@ -20,40 +20,40 @@ import (
 // one thread these do too.
 type source struct {
 	*chain
-	spec    *Source
-	src     connectors.Source
-	env     *connectors.Env
-	metrics *exec.Metrics
-	read1   *atomic.Int64 // rows read
-	account *exec.Account
-	pool    workers
-	wake    chan struct{}
-	box     *mailbox
-	open    int // readers that are open
-	blocks  int // read, not used up
+	spec     *Source
+	src      connectors.Source
+	env      *connectors.Env
+	metrics  *exec.Metrics
+	rowsRead *atomic.Int64 // rows read
+	account  *exec.Account
+	pool     workers
+	wake     chan struct{}
+	box      *mailbox
+	open     int // readers that are open
+	blocks   int // read, not used up
 
 	blockBytes, maxBlocks, maxItems int
 
 	// Order of rows.
-	splits    []*split
-	ordered   bool // bounded splits in a defined order
-	heap      splitHeap
-	upcoming  []*split // not started at the beginning, in the order in which they will be
-	ahead1    int
-	last      *split // of the last row, while it is not known whether it goes on
-	comb      Combiner
-	arrived   []*block
-	turn      int
-	w         stream.Time // combined watermark behind the rows taken
-	emitted   stream.Time // what rows are judged by under on-periodic
-	nextTick  time.Time
-	alarm     <-chan time.Time
-	alarmAt   time.Time
-	disarmer  func()
-	rows      int64 // taken so far
-	startRows int64
-	relist    bool // Changed has signalled
-	idleSent  bool
+	splits       []*split
+	ordered      bool // bounded splits in a defined order
+	heap         splitHeap
+	upcoming     []*split // not started at the beginning, in the order in which they will be
+	nextUpcoming int
+	last         *split // of the last row, while it is not known whether it goes on
+	comb         Combiner
+	arrived      []*block
+	turn         int
+	w            stream.Time // combined watermark behind the rows taken
+	emitted      stream.Time // what rows are judged by under on-periodic
+	nextTick     time.Time
+	alarm        <-chan time.Time
+	alarmAt      time.Time
+	disarmer     func()
+	rows         int64 // taken so far
+	startRows    int64
+	relist       bool // Changed has signalled
+	idleSent     bool
 
 	items     []*item
 	sent      stream.Time // last watermark put into an item
@@ -70,7 +70,7 @@ func newSource(j *Job, t *Task) *source {
 	s := &source{chain: newChain(j, t, 0), spec: t.Source, wake: make(chan struct{}, 1), w: stream.MinTime, emitted: stream.MinTime, sent: stream.MinTime}
 	s.box = &mailbox{wake: s.wake}
 	s.metrics = j.metricsOf(s.spec.ID, s.spec.Name, 0)
-	s.read1 = s.metrics.Counter(exec.RowsIn)
+	s.rowsRead = s.metrics.Counter(exec.RowsIn)
 	s.account = exec.NewAccount("table "+s.spec.Table, j.o.Budget)
 	s.env = j.connectorEnv(s.metrics, s.account)
 	s.maxItems = 1

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/weir-sql/weir/connectors"
 	"github.com/weir-sql/weir/exec/stream"
 )
 
@@ -203,6 +206,85 @@ func TestSourceRestore(t *testing.T) {
 		}
 		if !slices.Equal(log, want) {
 			t.Fatalf("seed %d:\ngot  %s\nwant %s", seed, strings.Join(log, ", "), strings.Join(want, ", "))
+		}
+	}
+}
+
+// TestSourceWatermarks takes the marks that the source vouches for, behind the rows of their block.
+func TestSourceWatermarks(t *testing.T) {
+	src := &fakeSource{blockRows: 10, splits: []*fakeSplit{
+		{id: "a", rows: []fakeRow{{id: 1, ts: 10}, {id: 2, ts: 11}, {id: 3, ts: 4}}, marks: map[int]stream.Time{1: 9, 2: 12}},
+		{id: "b", rows: []fakeRow{{id: 4, ts: 20}, {id: 5, ts: 3}}, marks: map[int]stream.Time{0: 5}},
+	}}
+	for _, threads := range []int{1, 2} {
+		var log []string
+		task := scanOf(src, 0, sinkTarget(&fakeSink{log: &log}))
+		task.Source.NewPreparer = func() Preparer { return noMarks{} }
+		if err := finish(t, &Graph{Tasks: []*Task{task}}, Options{Threads: threads}); err != nil {
+			t.Fatal(err)
+		}
+		// The lowest split goes first; b has said nothing yet when a is at 9.
+		if want := []string{"1 10 <-", "2 11 <-", "4 20 <-", "5 3 <5", "3 4 <9"}; !slices.Equal(log, want) {
+			t.Errorf("got %q, want %q", log, want)
+		}
+	}
+}
+
+// noMarks knows event times but no watermark expression.
+type noMarks struct{ fakeTimes }
+
+func (n noMarks) Times(ctx context.Context, rec arrow.RecordBatch, event, mark []stream.Time) error {
+	err := n.fakeTimes.Times(ctx, rec, event, mark)
+	for i := range mark {
+		mark[i] = stream.MinTime
+	}
+	return err
+}
+
+// TestLateNeed leaves Before out of batches in which no row can be late, and only of those.
+func TestLateNeed(t *testing.T) {
+	src := &fakeSource{blockRows: 2, splits: []*fakeSplit{{id: "a", rows: []fakeRow{{id: 1, ts: 10}, {id: 2, ts: 11}, {id: 3, ts: 14}, {id: 4, ts: 4}, {id: 5, ts: 20},
+		{id: 6, ts: 17}, {id: 7, ts: 19}, {id: 8, ts: 18}}}}}
+	var log []string
+	task := scanOf(src, 2, sinkTarget(&fakeSink{log: &log}))
+	task.Source.Need = NeedLate
+	if err := finish(t, &Graph{Tasks: []*Task{task}}, Options{BatchRows: 2}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"1 10", "2 11", "3 14 <9", "4 4 <12", "5 20 <12", "6 17 <18", "7 19 <18", "8 18 <18"}; !slices.Equal(log, want) {
+		t.Errorf("got %q, want %q", log, want)
+	}
+}
+
+// TestBadRecords are offered once and in order, with a restore in between too.
+func TestBadRecords(t *testing.T) {
+	rows := []fakeRow{{bad: true}, {id: 1, ts: 1}, {bad: true}, {bad: true}, {id: 2, ts: 2}, {id: 3, ts: 3}, {bad: true}}
+	for stop := int64(1); stop <= 4; stop++ {
+		var got []int64
+		var snap *Snapshot
+		mem := checked(t)
+		for {
+			src := &fakeSource{blockRows: 4, splits: []*fakeSplit{{id: "a", rows: rows}}}
+			task := scanOf(src, 0, sinkTarget(&fakeSink{}))
+			task.Source.OnBad = func(b connectors.BadRecord) error { got = append(got, b.Position); return nil }
+			j, err := Start(context.Background(), &Graph{Tasks: []*Task{task}}, Options{Allocator: mem, Restore: snap, CheckpointAfterRows: stop, StopAfterRows: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := j.Wait(); err != nil {
+				t.Fatal(err)
+			}
+			next, err := j.RowCheckpoint(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			snap.Release()
+			if snap = next; snap == nil {
+				break
+			}
+		}
+		if want := []int64{1, 3, 4, 7}; !slices.Equal(got, want) {
+			t.Errorf("stop every %d rows: got %v, want %v", stop, got, want)
 		}
 	}
 }
