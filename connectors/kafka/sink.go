@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -102,8 +103,14 @@ type sink struct {
 	client                       *kgo.Client
 	env                          *connectors.Env
 
-	mu  sync.Mutex
-	err error // the first record that could not be written
+	room     chan struct{} // something has arrived
+	most     int64         // bytes that may be under way
+	patience time.Duration // after which nothing has arrived
+
+	mu       sync.Mutex
+	pending  int64     // bytes under way
+	progress time.Time // when something arrived last, or began to be under way
+	err      error     // the first record that could not be written
 }
 
 // Immediate is true: rows can be read as soon as they have arrived.
@@ -111,7 +118,8 @@ func (s *sink) Immediate() bool { return true }
 
 // Open connects.
 func (s *sink) Open(ctx context.Context, env *connectors.Env, restored [][]byte) error {
-	s.env = env
+	s.env, s.room, s.most = env, make(chan struct{}, 1), max(s.t.props.int("buffer.memory", 16<<20), 64<<10)
+	s.patience = max(s.t.props.millis("delivery.timeout.ms", 2*time.Minute), time.Second)
 	opts, err := s.t.producerOptions(s.key != nil, env)
 	if err != nil {
 		return err
@@ -136,11 +144,10 @@ func (t *table) producerOptions(keyed bool, env *connectors.Env) ([]kgo.Opt, err
 			codec = codec.WithLevel(int(p.int("compression."+c+".level", 0)))
 		}
 	}
-	most := p.int("buffer.memory", 32<<20)
 	batch := int32(min(max(p.int("max.request.size", 1<<20), 1<<10), 1<<30))
 	opts := []kgo.Opt{
-		kgo.ProducerBatchCompression(codec), kgo.ProducerLinger(p.millis("linger.ms", 5*time.Millisecond)), kgo.MaxBufferedBytes(int(max(most, 1<<20))),
-		kgo.MaxBufferedRecords(100_000), kgo.ProducerBatchMaxBytes(batch), kgo.RecordDeliveryTimeout(max(p.millis("delivery.timeout.ms", 2*time.Minute), time.Second)),
+		kgo.ProducerBatchCompression(codec), kgo.ProducerLinger(p.millis("linger.ms", 5*time.Millisecond)), kgo.MaxBufferedRecords(math.MaxInt32),
+		kgo.ProducerBatchMaxBytes(batch),
 		kgo.UnknownTopicRetries(4),
 	}
 	if int64(batch) > 100<<20 {
@@ -173,6 +180,7 @@ func (t *table) producerOptions(keyed bool, env *connectors.Env) ([]kgo.Opt, err
 // Write encodes the rows and hands them to the client; it waits while that holds too much that has not arrived.
 func (s *sink) Write(ctx context.Context, b stream.Batch) error {
 	defer b.Release()
+	s.stuck()
 	if err := s.failed(); err != nil {
 		return err
 	}
@@ -229,12 +237,54 @@ func (s *sink) Write(ctx context.Context, b stream.Batch) error {
 		if err := s.metadata(r, b.Record, row); err != nil {
 			return err
 		}
-		s.client.Produce(ctx, r, s.promise)
-	}
-	if err := ctx.Err(); err != nil {
-		return err
+		n := int64(len(r.Key) + len(r.Value) + recordBytes)
+		if err := s.wait(ctx, n); err != nil {
+			return err
+		}
+		// A query that is cancelled still sends what it wrote before.
+		s.client.Produce(context.WithoutCancel(ctx), r, s.promise)
 	}
 	return s.failed()
+}
+
+// wait waits until what has not arrived leaves room for n bytes more, and takes them.
+func (s *sink) wait(ctx context.Context, n int64) error {
+	for {
+		s.mu.Lock()
+		err := s.err
+		if err == nil && (s.pending == 0 || s.pending+n <= s.most) {
+			if s.pending == 0 {
+				s.progress = time.Now()
+			}
+			s.pending += n
+			s.mu.Unlock()
+			return nil
+		}
+		s.mu.Unlock()
+		if err != nil {
+			return err
+		}
+		t := time.NewTimer(s.patience)
+		select {
+		case <-s.room:
+		case <-t.C:
+			s.stuck()
+		case <-ctx.Done():
+			t.Stop()
+			return ctx.Err()
+		}
+		t.Stop()
+	}
+}
+
+// stuck makes an error of it when nothing has arrived for 'properties.delivery.timeout.ms'. (The client's own timeout counts from the record's timestamp,
+// which may be any.)
+func (s *sink) stuck() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil && s.pending > 0 && time.Since(s.progress) >= s.patience {
+		s.err = fmt.Errorf("table %s: no broker has taken a record for %v ('properties.delivery.timeout.ms')", s.t.decl.Name, s.patience)
+	}
 }
 
 func (s *sink) rowError(part string, err error) error {
@@ -292,15 +342,19 @@ func (s *sink) metadata(r *kgo.Record, rec arrow.RecordBatch, row int) error {
 
 // promise takes the outcome of a record.
 func (s *sink) promise(r *kgo.Record, err error) {
-	if err == nil || s.t.guarantee == "none" {
-		if err != nil {
-			s.env.Count("lost_records", 1)
-		}
-		return
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.err != nil {
+	s.progress = time.Now()
+	s.pending -= int64(len(r.Key) + len(r.Value) + recordBytes)
+	select {
+	case s.room <- struct{}{}:
+	default:
+	}
+	switch {
+	case err == nil || s.err != nil:
+		return
+	case s.t.guarantee == "none":
+		s.env.Count("lost_records", 1)
 		return
 	}
 	switch {
@@ -308,8 +362,6 @@ func (s *sink) promise(r *kgo.Record, err error) {
 		err = fmt.Errorf("it is too large: raise 'properties.max.request.size', and max.message.bytes of the topic (%w)", err)
 	case errors.Is(err, kerr.UnknownTopicOrPartition):
 		err = fmt.Errorf("the topic does not exist: create it first (%w)", err)
-	case errors.Is(err, kgo.ErrRecordTimeout):
-		err = fmt.Errorf("no broker took it within 'properties.delivery.timeout.ms' (%w)", err)
 	}
 	s.err = fmt.Errorf("table %s: a record could not be written to topic '%s': %w", s.t.decl.Name, r.Topic, explain(s.t.props, err))
 }
@@ -326,11 +378,26 @@ func (s *sink) Prepare(ctx context.Context, epoch int64) ([]byte, error) {
 		return nil, nil
 	}
 	if s.t.guarantee != "none" {
-		if err := s.client.Flush(ctx); err != nil {
+		if err := s.flush(ctx); err != nil {
 			return nil, err
 		}
 	}
 	return nil, s.failed()
+}
+
+// flush waits until all has arrived, or nothing does any more.
+func (s *sink) flush(ctx context.Context) error {
+	for {
+		limited, cancel := context.WithTimeout(ctx, s.patience)
+		err := s.client.Flush(limited)
+		cancel()
+		if err == nil || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if s.stuck(); s.failed() != nil {
+			return s.failed()
+		}
+	}
 }
 
 // Commit does nothing.
