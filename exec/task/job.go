@@ -47,7 +47,8 @@ type Job struct {
 	rowCut     atomic.Bool
 	rowDone    chan struct{}
 	rowSnap    *Snapshot
-	last       map[string]SourceStats // of sources that have been closed
+	last       map[string]SourceStats            // of sources that have been closed
+	bad        map[string][]connectors.BadRecord // the first ones, by source
 }
 
 // instance is one partition of a task.
@@ -77,7 +78,7 @@ func Start(ctx context.Context, g *Graph, o Options) (*Job, error) {
 		return nil, errors.New("internal error: a graph without tasks")
 	}
 	j := &Job{o: o, g: g, done: make(chan struct{}), metrics: map[string]*partMetrics{}, cuts: map[int64]*cut{}, looks: map[int64]bool{},
-		rowDone: make(chan struct{}), last: map[string]SourceStats{}}
+		rowDone: make(chan struct{}), last: map[string]SourceStats{}, bad: map[string][]connectors.BadRecord{}}
 	j.ctx, j.cancel = context.WithCancelCause(ctx)
 	if o.Restore != nil {
 		j.epoch = o.Restore.Epoch
@@ -128,7 +129,7 @@ func Start(ctx context.Context, g *Graph, o Options) (*Job, error) {
 		if o.Restore != nil {
 			if part = o.Restore.Tasks[taskKey(c.task.ID, c.partition)]; part == nil {
 				j.cancel(nil)
-				return nil, fmt.Errorf("the snapshot has no state of task %s, partition %d: the plan has changed", c.task.ID, c.partition)
+				return nil, fmt.Errorf("the snapshot has no state of task %s, partition %d: the plan or its parallelism has changed", c.task.ID, c.partition)
 			}
 			if it, ok := inst.(*inputTask); ok && (part.Inputs == nil || len(part.Inputs.Marks) != len(it.box.channels)) {
 				j.cancel(nil)
@@ -136,6 +137,10 @@ func Start(ctx context.Context, g *Graph, o Options) (*Job, error) {
 			}
 		}
 		parts = append(parts, part)
+	}
+	if o.Restore != nil && len(o.Restore.Tasks) != len(j.tasks) { // state that nobody would read
+		j.cancel(nil)
+		return nil, fmt.Errorf("the snapshot is of %d tasks and the plan has %d: it was taken with another parallelism, which cannot be changed yet", len(o.Restore.Tasks), len(j.tasks))
 	}
 	if v, ok := o.Clock.(*VirtualClock); ok {
 		v.attach(j)
@@ -565,113 +570,6 @@ func (j *Job) connectorEnv(m *exec.Metrics, account *exec.Account) *connectors.E
 		Count: func(name string, n int64) { m.Counter(name).Add(n) },
 		Stdin: j.o.Stdin, Stdout: j.o.Stdout, Stderr: j.o.Stderr,
 	}
-}
-
-// Stats are figures of a job at one moment.
-type Stats struct {
-	// Operators has the counters of every operator, source and sink, summed over its partitions, in the order of the plan.
-	Operators []OperatorStats
-	// Sources have the watermarks of the sources and their splits.
-	Sources []SourceStats
-}
-
-// OperatorStats are the counters of one operator, source or sink.
-type OperatorStats struct {
-	ID, Name string
-	// Source and Sink say what it is, when it is no operator.
-	Source, Sink bool
-	Counters     map[string]int64
-	// StateRows counts rows in keyed state, when the stats were asked for with state.
-	StateRows int64
-}
-
-// SourceStats tells about one source.
-type SourceStats struct {
-	ID, Table string
-	Watermark stream.Time
-	Splits    []SplitStats
-}
-
-// SplitStats tells about one split.
-type SplitStats struct {
-	Split     string
-	Rows      int64
-	Watermark stream.Time
-	State     InputState
-}
-
-// Counters returns the counters of all operators, summed over partitions, without asking the tasks.
-func (j *Job) Counters() []OperatorStats {
-	j.mu.Lock()
-	ids := slices.Clone(j.order)
-	j.mu.Unlock()
-	sources, sinks := j.g.ends()
-	var out []OperatorStats
-	for _, id := range ids {
-		j.mu.Lock()
-		p := j.metrics[id]
-		parts := slices.Collect(maps.Values(p.byPart))
-		j.mu.Unlock()
-		s := OperatorStats{ID: id, Name: p.name, Source: sources[id], Sink: sinks[id], Counters: map[string]int64{}}
-		for _, m := range parts {
-			m.Each(func(name string, v int64) { s.Counters[name] += v })
-		}
-		out = append(out, s)
-	}
-	return out
-}
-
-// Stats returns counters, watermarks and state of a running job, by a snapshot that is only looked at. A job that has ended has no state, and its sources are
-// as they were at the end.
-func (j *Job) Stats(ctx context.Context) (Stats, error) {
-	snap, err := j.Look(ctx)
-	st := Stats{Operators: j.Counters()}
-	if errors.Is(err, ErrEnded) || err != nil && j.ctx.Err() != nil {
-		j.mu.Lock()
-		defer j.mu.Unlock()
-		for _, t := range j.g.Tasks {
-			if t.Source != nil {
-				if ss, ok := j.last[t.Source.ID]; ok {
-					st.Sources = append(st.Sources, ss)
-				}
-			}
-		}
-		return st, nil
-	}
-	if err != nil {
-		return st, err
-	}
-	defer snap.Release()
-	rows := snap.StateRows()
-	for i := range st.Operators {
-		st.Operators[i].StateRows = rows[st.Operators[i].ID]
-	}
-	for _, t := range j.g.Tasks {
-		if t.Source == nil {
-			continue
-		}
-		ss := sourceStats(t.Source, snap.Tasks[taskKey(t.ID, 0)].Source)
-		st.Sources = append(st.Sources, ss)
-	}
-	return st, nil
-}
-
-func sourceStats(s *Source, from *SourceSnapshot) SourceStats {
-	ss := SourceStats{ID: s.ID, Table: s.Table, Watermark: from.Combined}
-	if from.Ended {
-		ss.Watermark = stream.MaxTime
-	}
-	for _, sp := range from.Splits {
-		ss.Splits = append(ss.Splits, SplitStats{Split: sp.Split.ID, Rows: sp.Rows, Watermark: sp.Watermark, State: sp.State})
-	}
-	return ss
-}
-
-// closed keeps the figures of a source that is closed.
-func (j *Job) closed(s *Source, at *SourceSnapshot) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.last[s.ID] = sourceStats(s, at)
 }
 
 // jumpWhenIdle moves a virtual clock to its next timer whenever the job has nothing to do, until the job ends.
