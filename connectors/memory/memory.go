@@ -36,6 +36,15 @@ func New() *Connector { return &Connector{tables: map[int64]*store{}} }
 // Name is memory.
 func (c *Connector) Name() string { return "memory" }
 
+// Forget gives up the rows of dropped tables.
+func (c *Connector) Forget(ids []int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, id := range ids {
+		delete(c.tables, id)
+	}
+}
+
 // Options is empty.
 func (c *Connector) Options() []connectors.Option { return nil }
 

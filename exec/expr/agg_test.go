@@ -206,8 +206,8 @@ func aggNaiveNumber(s AggSpec, set []any) any {
 	switch {
 	case variance && t.IsInteger():
 		i := new(big.Int).Mul(sum.Num(), sum.Num())
-		i.Quo(i, big.NewInt(n))
-		i.Sub(sq.Num(), i).Quo(i, big.NewInt(div))
+		i.Sub(new(big.Int).Mul(sq.Num(), big.NewInt(n)), i)
+		i.Quo(i, new(big.Int).Mul(big.NewInt(n), big.NewInt(div)))
 		if root {
 			i.Sqrt(i)
 		}

@@ -15,7 +15,7 @@ func init() {
 	defineAgg([]string{"VAR_POP", "VAR_SAMP", "STDDEV_POP", "STDDEV_SAMP"}, newVar)
 }
 
-// newVar: the result has the argument's own type, as AVG's (Flink): of integers it is computed in integers that truncate.
+// newVar: the result has the argument's own type, as AVG's (Flink): of integers it is cut to one at the end.
 func newVar(s *AggSpec) (Accumulator, error) {
 	v := varCall{spec: s, sample: s.Name != "VAR_POP" && s.Name != "STDDEV_POP", root: s.Name == "STDDEV_POP" || s.Name == "STDDEV_SAMP"}
 	switch t := s.Args[0]; {
@@ -131,9 +131,10 @@ func (a *exactVar) AppendResult(b array.Builder, groups []int32) error {
 			d.Append(decimal128.FromBigInt(v))
 			return
 		}
-		v := new(big.Int).Mul(&s.sum, &s.sum)
-		v.Quo(v, n)
-		v.Sub(&s.squares, v).Quo(v, big.NewInt(div))
+		// (n squares - sum^2) / (n div), cut once at the end: what Flink 2.3 gives.
+		v := new(big.Int).Mul(&s.squares, n)
+		v.Sub(v, new(big.Int).Mul(&s.sum, &s.sum))
+		v.Quo(v, n.Mul(n, big.NewInt(div)))
 		if a.root {
 			v.Sqrt(v)
 		}
