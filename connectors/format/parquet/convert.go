@@ -9,6 +9,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/bitutil"
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
@@ -130,23 +131,57 @@ func plain(dt arrow.DataType, t types.Type) bool {
 }
 
 func convertTimestamps(mem memory.Allocator, arr *array.Timestamp, t types.Type) (arrow.Array, int, error) {
-	unit := arr.DataType().(*arrow.TimestampType).Unit
-	n := arr.Len()
-	b := array.NewTimestampBuilder(mem, t.Arrow().(*arrow.TimestampType))
-	defer b.Release()
-	b.Reserve(n)
-	for i, v := range arr.TimestampValues() {
-		if arr.IsNull(i) {
-			b.UnsafeAppendBoolToBitmap(false)
-			continue
+	unit, n := arr.DataType().(*arrow.TimestampType).Unit, arr.Len()
+	in := arrow.Int64Traits.CastFromBytes(arrow.TimestampTraits.CastToBytes(arr.TimestampValues()))
+	buf := memory.NewResizableBuffer(mem)
+	defer buf.Release()
+	buf.Resize(n * arrow.Int64SizeBytes)
+	out := arrow.Int64Traits.CastFromBytes(buf.Bytes())
+	if f, ok := factor(unit, t); ok && arr.NullN() == 0 && within(in, math.MaxInt64/f) {
+		for i, v := range in {
+			out[i] = v * f
 		}
-		w, err := timestamp(int64(v), unit, t)
-		if err != nil {
-			return nil, i, err
+	} else {
+		for i, v := range in {
+			if arr.IsNull(i) {
+				out[i] = 0
+				continue
+			}
+			w, err := timestamp(v, unit, t)
+			if err != nil {
+				return nil, i, err
+			}
+			out[i] = w
 		}
-		b.UnsafeAppend(arrow.Timestamp(w))
 	}
-	return b.NewArray(), 0, nil
+	var valid *memory.Buffer
+	if arr.NullN() > 0 {
+		valid = memory.NewResizableBuffer(mem)
+		defer valid.Release()
+		valid.Resize(int(bitutil.BytesForBits(int64(n))))
+		bitutil.CopyBitmap(arr.NullBitmapBytes(), arr.Data().Offset(), n, valid.Bytes(), 0)
+	}
+	d := array.NewData(t.Arrow(), n, []*memory.Buffer{valid, buf}, nil, arr.NullN(), 0)
+	defer d.Release()
+	return array.MakeFromData(d), 0, nil
+}
+
+// factor is what values of unit are multiplied by to get values of t, when nothing is cut off.
+func factor(unit arrow.TimeUnit, t types.Type) (int64, bool) {
+	to := int64(1e6)
+	if t.Precision > 6 {
+		to = 1e9
+	}
+	return to / perSecond[unit], perSecond[unit] <= pow10[t.Precision]
+}
+
+// within reports whether all values lie between -limit and limit.
+func within(values []int64, limit int64) bool {
+	var low, high int64
+	for _, v := range values {
+		low, high = min(low, v), max(high, v)
+	}
+	return low >= -limit && high <= limit
 }
 
 var perSecond = map[arrow.TimeUnit]int64{arrow.Second: 1, arrow.Millisecond: 1e3, arrow.Microsecond: 1e6, arrow.Nanosecond: 1e9}

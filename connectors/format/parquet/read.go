@@ -24,7 +24,9 @@ func open(f connectors.ReadAtSeeker, name string) (r *file.Reader, m *pqarrow.Sc
 		}
 	}()
 	// Pages are in Go memory: some of the library's decoders (deltas, INT96) never release what they hold.
-	r, err = file.NewParquetReader(f, file.WithReadProps(pq.NewReaderProperties(memory.DefaultAllocator)))
+	props := pq.NewReaderProperties(memory.DefaultAllocator)
+	props.BufferedStreamEnabled, props.BufferSize = true, 64<<10 // page by page, not a whole column of a row group at once
+	r, err = file.NewParquetReader(f, file.WithReadProps(props))
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: this is no complete parquet file (it may be cut off, or still be written): %w", name, err)
 	}
