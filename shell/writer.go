@@ -249,8 +249,18 @@ func (w *markdownWriter) begin(columns weir.Schema, updating bool) error {
 	return w.buf.flush()
 }
 
+var (
+	markdownBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+	markdownMarks  = strings.NewReplacer("\\", "\\\\", "|", "\\|", "*", "\\*", "`", "\\`", "<", "&lt;")
+)
+
+// escapeMarkdown makes text stand for itself in a cell. NULL is *NULL*, which no text is then.
 func escapeMarkdown(s string) string {
-	return strings.NewReplacer("|", "\\|", "\r\n", "<br>", "\n", "<br>", "\r", "<br>").Replace(s)
+	lines := strings.Split(markdownBreaks.Replace(s), "\n")
+	for i, l := range lines {
+		lines[i] = printable(markdownMarks.Replace(l))
+	}
+	return strings.Join(lines, "<br>")
 }
 
 func (w *markdownWriter) batch(b weir.Batch) error {
@@ -261,7 +271,7 @@ func (w *markdownWriter) batch(b weir.Batch) error {
 			w.buf.b = append(w.buf.b, " "+b.Kind(r).String()+" |"...)
 		}
 		for j, c := range w.columns {
-			text := "NULL"
+			text := "*NULL*"
 			if col := b.Record.Column(j); !col.IsNull(r) {
 				w.cell = weir.AppendText(w.cell[:0], col, r, c.Type, w.o.Zone)
 				text = escapeMarkdown(string(w.cell))
@@ -293,7 +303,10 @@ type verticalWriter struct {
 func (w *verticalWriter) begin(columns weir.Schema, updating bool) error {
 	w.columns, w.op, w.buf.out = columns, updating, w.out
 	for _, c := range columns {
-		w.width = max(w.width, displayWidth(c.Name))
+		w.width = max(w.width, displayWidth(printable(c.Name)))
+	}
+	if w.op {
+		w.width = max(w.width, 2)
 	}
 	return nil
 }
@@ -307,12 +320,15 @@ func (w *verticalWriter) batch(b weir.Batch) error {
 			w.buf.b = fmt.Appendf(w.buf.b, "%-*s | %s\n", w.width, "op", b.Kind(r))
 		}
 		for j, c := range w.columns {
-			text := "<NULL>"
+			text := " <NULL>"
 			if col := b.Record.Column(j); !col.IsNull(r) {
 				w.cell = weir.AppendText(w.cell[:0], col, r, c.Type, w.o.Zone)
-				text = printable(string(w.cell))
+				if text = printable(string(w.cell)); text != "" {
+					text = " " + text
+				}
 			}
-			w.buf.b = append(w.buf.b, c.Name+strings.Repeat(" ", w.width-displayWidth(c.Name))+" | "+text+"\n"...)
+			name := printable(c.Name)
+			w.buf.b = append(w.buf.b, name+strings.Repeat(" ", w.width-displayWidth(name))+" |"+text+"\n"...)
 		}
 		if err := w.buf.room(); err != nil {
 			return err

@@ -1,0 +1,227 @@
+package shell
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/weir-sql/weir"
+)
+
+func TestRP01Script(t *testing.T) {
+	text := "\ufeff" + strings.ReplaceAll("SELECT 'a;b' AS `c;d`; SELECT 2 -- x; don't\n; /* ; ' */ SELECT 'it''s';\n\n", "\n", "\r\n")
+	out, errOut, status := runText(t, &Runner{Writer: WriterOptions{Format: "csv"}}, text)
+	if want := "c;d\na;b\nEXPR$0\n2\nEXPR$0\nit's\n"; out != want || status != 0 {
+		t.Errorf("status %d, %s; got\n%s", status, errOut, out)
+	}
+	for _, c := range []struct{ text, want string }{
+		{"SELECT 1;\nSELECT 'abc", "script.sql:2:8: "},
+		{"SELECT 1;\n SELECT `abc", "script.sql:2:9: "},
+		{"SELECT 1;\n  /* no end", "script.sql:2:3: "},
+		{"SELECT 1; SELECT 2 /* no end", "script.sql:1:20: "},
+	} {
+		_, errOut, status := runText(t, nil, c.text)
+		if status != ExitFailed || !strings.Contains(errOut, c.want) {
+			t.Errorf("%q: status %d, %s; want %s", c.text, status, errOut, c.want)
+		}
+	}
+}
+
+func TestErrorsHavePlaceAndCaret(t *testing.T) {
+	const text = "SELECT 1;\nSELECT 2,\n  nope\nFROM (VALUES (1)) AS t(a);\nSELECT 3;"
+	out, errOut, status := runText(t, &Runner{Writer: WriterOptions{Format: "csv"}}, text)
+	if status != ExitFailed || out != "EXPR$0\n1\n" || !strings.HasPrefix(errOut, "1 row") || !strings.Contains(errOut, "error: script.sql:3:3: ") || !strings.Contains(errOut, "  3 |   nope\n    |   ^^^^\n") {
+		t.Errorf("status %d, out %q, err\n%s", status, out, errOut)
+	}
+	out, errOut, status = runText(t, &Runner{Writer: WriterOptions{Format: "csv"}, ContinueOnError: true}, text)
+	if status != ExitFailed || out != "EXPR$0\n1\nEXPR$0\n3\n" {
+		t.Errorf("continue: status %d, out %q, err\n%s", status, out, errOut)
+	}
+	// A failure while rows come has what was printed before it.
+	out, errOut, status = runText(t, &Runner{Writer: WriterOptions{Format: "jsonl"}}, "SELECT 10 / a AS q FROM (VALUES (1), (0)) AS t(a);")
+	if status != ExitFailed || !strings.Contains(errOut, "error: ") {
+		t.Errorf("status %d, out %q, err\n%s", status, out, errOut)
+	}
+}
+
+func TestWarningsAndSummaries(t *testing.T) {
+	const text = `CREATE TABLE c (u STRING, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH ('connector' = 'datagen', 'number-of-rows' = '10');
+SELECT 1;`
+	_, errOut, _ := runText(t, nil, text)
+	if !strings.Contains(errOut, "1 row in ") {
+		t.Errorf("no summary: %s", errOut)
+	}
+	if _, errOut, _ = runText(t, &Runner{Quiet: true}, text); errOut != "" {
+		t.Errorf("quiet: %s", errOut)
+	}
+	got := summary("5 rows", weir.Stats{LateRows: 3, PartlyLateRows: 1, BadRows: 2, NullTimeRows: 1, FutureRows: 4, StrayRetractions: 1}, 1500*time.Millisecond)
+	if want := "5 rows in 1.500 s; 3 late rows; 1 partly late row; 2 bad records; 1 row without event time; 4 future rows; 1 stray retraction"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestMaxRows(t *testing.T) {
+	for _, c := range []struct {
+		sql        string
+		max, limit int64
+		rows       int
+		note       string
+	}{
+		{"SELECT * FROM (VALUES (1), (2), (3)) AS t(a);", 2, 0, 2, "only the first 2 rows are shown (--max-rows)"},
+		{"SELECT * FROM (VALUES (1), (2), (3)) AS t(a);", 3, 0, 3, ""},
+		{"SELECT * FROM (VALUES (1), (2), (3)) AS t(a);", 0, 1, 1, "\\limit 0"},
+		{"SELECT * FROM (VALUES (1), (2), (3)) AS t(a);", 2, 5, 2, "--max-rows"},
+		{"CREATE TABLE e (id BIGINT) WITH ('connector' = 'datagen', 'rows-per-second' = '1000'); SELECT id FROM e;", 5, 0, 5, "only the first 5 rows"},
+	} {
+		for _, format := range Formats {
+			out, errOut, status := runText(t, &Runner{Writer: WriterOptions{Format: format, NoHeader: true, MaxRows: c.max}, Limit: c.limit}, c.sql)
+			if status != 0 || c.note == "" && strings.Contains(errOut, "only") || !strings.Contains(errOut, c.note) {
+				t.Errorf("%s, %s: status %d, %s", c.sql, format, status, errOut)
+			}
+			if format == "csv" && strings.Count(out, "\n") != c.rows {
+				t.Errorf("%s: %q", c.sql, out)
+			}
+			if format == "json" && !json.Valid([]byte(out)) {
+				t.Errorf("%s: no JSON: %q", c.sql, out)
+			}
+		}
+	}
+}
+
+func TestStats(t *testing.T) {
+	r := &Runner{Quiet: true}
+	_, _, status := runText(t, r, "CREATE TABLE t (a INT);\n INSERT INTO t VALUES (1), (2);\nSELECT a FROM t; SELECT nope;")
+	if status != ExitFailed {
+		t.Fatal(status)
+	}
+	var buf bytes.Buffer
+	if err := r.WriteStats(&buf); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Statements []struct {
+			File, Statement, Error string
+			Line                   int
+			WallMs                 float64 `json:"wall_ms"`
+			RowsIn                 int64   `json:"rows_in"`
+			RowsOut                int64   `json:"rows_out"`
+			Tables                 []any
+		}
+	}
+	if err := json.Unmarshal(buf.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	s := got.Statements
+	if len(s) != 4 || s[1].RowsOut != 2 || s[1].Line != 2 || s[1].File != "script.sql" || s[2].RowsIn != 2 || s[2].RowsOut != 2 || s[3].Error == "" || len(s[2].Tables) == 0 || s[2].WallMs <= 0 {
+		t.Errorf("got %s", buf.String())
+	}
+}
+
+// limitedWriter fails as a closed pipe does after some bytes.
+type limitedWriter struct {
+	left int
+	seen bytes.Buffer
+}
+
+func (w *limitedWriter) Write(p []byte) (int, error) {
+	if len(p) > w.left {
+		return 0, syscall.EPIPE
+	}
+	w.left -= len(p)
+	return w.seen.Write(p)
+}
+
+func TestClosedOutput(t *testing.T) {
+	const gen = "CREATE TABLE e (id BIGINT) WITH ('connector' = 'datagen', 'rows-per-second' = '100000');"
+	for _, c := range []struct {
+		sql    string
+		status int
+		note   string
+	}{
+		{gen + "SELECT id FROM e;", ExitOK, ""},
+		{gen + "SELECT id FROM e; SELECT 2;", ExitFailed, "1 statement not run"},
+		{gen + "CREATE TABLE n (id BIGINT) WITH ('connector' = 'blackhole'); INSERT INTO n SELECT id FROM e; SELECT id FROM e;", ExitFailed, "1 job stopped"},
+	} {
+		for _, format := range Formats {
+			db, err := weir.Open(weir.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var errOut bytes.Buffer
+			r := &Runner{DB: db, Out: &limitedWriter{left: 1000}, Err: &errOut, Writer: WriterOptions{Format: format}}
+			status := r.RunScript(context.Background(), c.sql, "")
+			if status != c.status || !strings.Contains(errOut.String(), c.note) || strings.Contains(errOut.String(), "error") {
+				t.Errorf("%s, %s: status %d, %s", c.sql, format, status, errOut.String())
+			}
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// lookout calls found once what is written has a text.
+type lookout struct {
+	mu    sync.Mutex
+	buf   bytes.Buffer
+	text  string
+	found func()
+}
+
+func (l *lookout) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n, err := l.buf.Write(p)
+	if l.found != nil && strings.Contains(l.buf.String(), l.text) {
+		l.found()
+		l.found = nil
+	}
+	return n, err
+}
+
+func TestStoppedInOrder(t *testing.T) {
+	const gen = "CREATE TABLE e (id BIGINT) WITH ('connector' = 'datagen', 'rows-per-second' = '1000');"
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	db, err := weir.Open(weir.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	rows, errOut := &lookout{text: "\n", found: cancel}, &bytes.Buffer{}
+	r := &Runner{DB: db, Out: rows, Err: errOut, Writer: WriterOptions{Format: "csv", NoHeader: true}}
+	status := r.RunScript(ctx, gen+"SELECT id FROM e; SELECT 2;", "")
+	if status != ExitInterrupted || !strings.Contains(errOut.String(), "stopped: ") || !strings.HasSuffix(rows.buf.String(), "\n") {
+		t.Errorf("status %d, %s, %q", status, errOut.String(), rows.buf.String())
+	}
+	if err := r.RunStatement(ctx, weir.Split("SELECT 1").Statements[0]); !errors.Is(err, errStopped) {
+		t.Errorf("after the stop: %v", err)
+	}
+}
+
+func TestUnboundedInsertRunsBeside(t *testing.T) {
+	const sql = `CREATE TABLE e (id BIGINT) WITH ('connector' = 'datagen', 'rows-per-second' = '1000');
+CREATE TABLE n (id BIGINT) WITH ('connector' = 'blackhole');
+INSERT INTO n SELECT id FROM e;
+SELECT 'beside' AS x;`
+	db, err := weir.Open(weir.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	out, errOut := &lookout{text: "beside", found: cancel}, &bytes.Buffer{}
+	r := &Runner{DB: db, Out: out, Err: errOut, Writer: WriterOptions{Format: "csv"}}
+	if status := r.RunScript(ctx, sql, ""); status != ExitInterrupted || !strings.Contains(errOut.String(), "insert-into_default_catalog.default_database.n: ") {
+		t.Errorf("status %d, %s", status, errOut.String())
+	}
+	if jobs := db.Jobs(); len(jobs) != 0 {
+		t.Errorf("%d jobs are left", len(jobs))
+	}
+}
