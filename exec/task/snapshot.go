@@ -226,8 +226,10 @@ func (c *chain) snapshot(ctx context.Context, into *TaskSnapshot) error {
 		into.Nodes[n.spec.ID] = ns
 		t := &Tables{}
 		into.Operators[n.spec.ID] = t
-		if err := n.op.Snapshot(ctx, tableWriter{t}); err != nil {
-			return err
+		if !n.finished { // behind Finish there is nothing to go on from
+			if err := n.op.Snapshot(ctx, tableWriter{t}); err != nil {
+				return err
+			}
 		}
 		into.count(n.spec.ID, n.env.Metrics)
 	}
