@@ -126,9 +126,6 @@ func (s *splitter) split(b *stream.Batch, ts arrow.Array, floor stream.Time) err
 
 // oneSlice handles the common batch: all its rows are in one slice and none of them is late.
 func (s *splitter) oneSlice(b *stream.Batch, v []int64, floor stream.Time) bool {
-	if b.Before != nil {
-		return false
-	}
 	n := b.Len()
 	mn, mx := v[b.Row(0)], v[b.Row(0)]
 	if b.Selection == nil {
@@ -140,7 +137,7 @@ func (s *splitter) oneSlice(b *stream.Batch, v []int64, floor stream.Time) bool 
 			mn, mx = min(mn, v[r]), max(mx, v[r])
 		}
 	}
-	if stream.Time(mn) <= floor || !s.w.inRange(mn) || !s.w.inRange(mx) {
+	if !s.w.inRange(mn) || !s.w.inRange(mx) {
 		return false
 	}
 	if s.w.conv != nil && mx-mn >= s.w.step/2 {
@@ -152,6 +149,13 @@ func (s *splitter) oneSlice(b *stream.Batch, v []int64, floor stream.Time) bool 
 	}
 	if s.w.conv != nil && s.w.wall(mx)-s.w.wall(mn) != mx-mn {
 		return false // the clock was put back in between
+	}
+	wm := floor
+	for _, t := range b.Before {
+		wm = max(wm, t)
+	}
+	if s.w.firesAt(end) <= wm {
+		return false
 	}
 	s.spots = append(s.spots, spot{end, end})
 	s.lists, s.whole = append(s.lists, b.Selection), true
