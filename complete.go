@@ -37,10 +37,12 @@ func (db *DB) Complete(ctx context.Context, text string, pos int) Completion {
 		c.quote = '\''
 		c.inString()
 	default:
+		c.statement, _ = scanTokens(text[begin:end] + " ")
 		if open.kind == tokenName {
 			c.quote = '`'
+			behind, _ := scanTokens(text[pos:end] + " ")
+			c.statement = append(slices.Clone(before), behind...)
 		}
-		c.statement, _ = scanTokens(text[begin:end])
 		c.inCode()
 	}
 	for item := range c.set {
@@ -156,7 +158,9 @@ func scanQuoted(s string, i int, quote byte) (next int, text string, closed bool
 	return i, sb.String(), false
 }
 
-func isWordRune(r rune) bool { return r == '_' || r == '$' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+func isWordRune(r rune) bool {
+	return r == '_' || r == '$' || unicode.IsLetter(r) || unicode.IsDigit(r)
+}
 
 type completer struct {
 	ctx       context.Context
