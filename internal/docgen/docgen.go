@@ -41,6 +41,7 @@ var generators = map[string]func(root, arg string) (string, error){
 	"table-options": tableOptions,
 	"errors":        errorCodes,
 	"imports":       imports,
+	"plan":          plan,
 	"go":            goExample,
 	"file":          file,
 	"refused":       refused,

@@ -181,3 +181,20 @@ func TestExamples(t *testing.T) {
 		}
 	}
 }
+
+var link = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+
+// TestLinks: what the pages link to in the project is there.
+func TestLinks(t *testing.T) {
+	pages, err := Pages(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range pages {
+		for _, m := range link.FindAllStringSubmatch(read(t, p), -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(p), filepath.FromSlash(m[1]))); err != nil {
+				t.Errorf("%s links to %s, which is not there", p, m[1])
+			}
+		}
+	}
+}

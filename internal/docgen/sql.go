@@ -1,6 +1,7 @@
 package docgen
 
 import (
+	"context"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -179,6 +180,27 @@ func refused(_, arg string) (string, error) {
 		rows = append(rows, []string{strings.Join(byMessage[m].names, ", "), m})
 	}
 	return table([]string{"what", "refusal"}, rows), nil
+}
+
+// plan prints the plan of the query of the architecture page.
+func plan(root, _ string) (string, error) {
+	db, err := weir.Open(weir.Options{})
+	if err != nil {
+		return "", err
+	}
+	defer db.Close()
+	ctx := context.Background()
+	err = db.Exec(ctx, "CREATE TABLE rides (station STRING, price DECIMAL(6, 2), minutes INT, ended_at TIMESTAMP(3), WATERMARK FOR ended_at AS ended_at - INTERVAL '5' SECOND) "+
+		"WITH ('connector' = 'filesystem', 'path' = '"+filepath.ToSlash(filepath.Join(root, "examples/data/rides.json"))+"', 'format' = 'json')")
+	if err != nil {
+		return "", err
+	}
+	const query = `SELECT window_start, station, SUM(price) AS revenue
+FROM TUMBLE(TABLE rides, DESCRIPTOR(ended_at), INTERVAL '10' MINUTE)
+WHERE minutes > 5
+GROUP BY window_start, window_end, station`
+	text, err := db.Explain(ctx, query, false)
+	return "```text\nEXPLAIN\n" + query + ";\n\n" + strings.TrimSpace(text) + "\n```\n", err
 }
 
 // withoutPlace cuts line:column off a message.
