@@ -176,6 +176,11 @@ func (t *inputTask) hadEnough(ctx context.Context, err error) error {
 		t.replay[i] = keep
 		t.box.channels[i].refuse()
 	}
+	// What lay behind the rows given up now can be handled now, an end for example; nobody else wakes the task up for it.
+	select {
+	case t.mail.wake <- struct{}{}:
+	default:
+	}
 	t.job.refused(t.task)
 	return nil
 }

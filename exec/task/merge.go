@@ -188,7 +188,7 @@ func (t *inputTask) fill(ctx context.Context, i int) error {
 		case stream.EventEnd:
 			l.ended = true
 			t.comb.Finish(i)
-			if err := t.flush(ctx); err != nil {
+			if err := t.hadEnough(ctx, t.flush(ctx)); err != nil { // the end counts also when the rows before it were the last ones wanted
 				return err
 			}
 			if err := t.endChannel(ctx, i); err != nil {
