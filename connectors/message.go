@@ -76,6 +76,20 @@ func (o *Origins) Put(i, n int) {
 	o.rows += n
 }
 
+// More says that message i, the last one of Put, gave n rows more.
+func (o *Origins) More(i, n int) {
+	if n > 0 && !o.mixed {
+		o.mixed = true
+		for k := range o.rows {
+			o.list = append(o.list, int32(k))
+		}
+	}
+	for range n {
+		o.list = append(o.list, int32(i))
+	}
+	o.rows += n
+}
+
 // List returns which message each row came from, nil when row i came from message i.
 func (o *Origins) List() []int32 { return o.list }
 

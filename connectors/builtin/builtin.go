@@ -6,8 +6,11 @@ import (
 	"github.com/weir-sql/weir/connectors/blackhole"
 	"github.com/weir-sql/weir/connectors/datagen"
 	"github.com/weir-sql/weir/connectors/filesystem"
+	"github.com/weir-sql/weir/connectors/format/canal"
 	"github.com/weir-sql/weir/connectors/format/csv"
+	"github.com/weir-sql/weir/connectors/format/debezium"
 	"github.com/weir-sql/weir/connectors/format/json"
+	"github.com/weir-sql/weir/connectors/format/maxwell"
 	"github.com/weir-sql/weir/connectors/format/parquet"
 	"github.com/weir-sql/weir/connectors/format/raw"
 	"github.com/weir-sql/weir/connectors/memory"
@@ -24,5 +27,5 @@ func Connectors() []connectors.Connector {
 
 // Formats returns the formats.
 func Formats() []connectors.Format {
-	return []connectors.Format{csv.Format{}, json.Format{}, parquet.Format{}, raw.Format{}}
+	return []connectors.Format{canal.Format{}, csv.Format{}, debezium.Format{}, json.Format{}, maxwell.Format{}, parquet.Format{}, raw.Format{}}
 }

@@ -300,11 +300,23 @@ func (t *table) MetadataWritable(string) bool { return false }
 // Bounded is true unless 'source.monitor-interval' is set.
 func (t *table) Bounded() bool { return t.follow == 0 }
 
-// ChangelogKinds is I.
-func (t *table) ChangelogKinds() string { return "I" }
+// ChangelogKinds is I, or what a format of changes gives.
+func (t *table) ChangelogKinds() string {
+	if f, ok := t.format.(connectors.ChangelogFormat); ok {
+		gives, _ := f.Changelog()
+		return gives
+	}
+	return "I"
+}
 
-// AcceptsKinds is I.
-func (t *table) AcceptsKinds() string { return "I" }
+// AcceptsKinds is I, or what a format of changes takes.
+func (t *table) AcceptsKinds() string {
+	if f, ok := t.format.(connectors.ChangelogFormat); ok {
+		_, takes := f.Changelog()
+		return takes
+	}
+	return "I"
+}
 
 // RowEstimate guesses from the size of the files.
 func (t *table) RowEstimate() int64 {

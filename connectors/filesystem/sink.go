@@ -183,7 +183,7 @@ func (s *sink) Write(ctx context.Context, b stream.Batch) error {
 	rec := s.formatColumns(b.Record)
 	defer rec.Release()
 	if len(s.t.partCol) == 0 {
-		return s.writeRows("", rec, b.Selection)
+		return s.writeRows("", rec, b.Selection, b.Kinds)
 	}
 	var dirs []string
 	rows := map[string][]int32{}
@@ -198,7 +198,7 @@ func (s *sink) Write(ctx context.Context, b stream.Batch) error {
 		rows[string(key)] = append(list, int32(r))
 	}
 	for _, dir := range dirs {
-		if err := s.writeRows(dir, rec, rows[dir]); err != nil {
+		if err := s.writeRows(dir, rec, rows[dir], b.Kinds); err != nil {
 			return err
 		}
 	}
@@ -233,7 +233,7 @@ func (s *sink) partitionDir(dst []byte, rec arrow.RecordBatch, row int) []byte {
 	return dst
 }
 
-func (s *sink) writeRows(dir string, rec arrow.RecordBatch, rows []int32) error {
+func (s *sink) writeRows(dir string, rec arrow.RecordBatch, rows []int32, kinds []stream.RowKind) error {
 	p := s.open[dir]
 	if p == nil {
 		if len(s.open) >= maxOpenFiles {
@@ -249,7 +249,7 @@ func (s *sink) writeRows(dir string, rec arrow.RecordBatch, rows []int32) error 
 	}
 	s.writes++
 	p.used = s.writes
-	if err := p.w.write(rec, rows); err != nil {
+	if err := p.w.write(rec, rows, kinds); err != nil {
 		return fmt.Errorf("table %s: %w", s.t.decl.Name, err)
 	}
 	if p.w.size() >= s.rollBytes || s.env.Clock.Now().Sub(p.since) >= s.rollAge {
@@ -439,7 +439,7 @@ func (s *stdout) Write(ctx context.Context, b stream.Batch) error {
 		s.buf = append(s.buf, s.enc.Header()...)
 	}
 	var err error
-	if s.buf, err = s.enc.Encode(s.buf, b.Record, b.Selection); err != nil {
+	if s.buf, err = encode(s.enc, s.buf, b.Record, b.Selection, b.Kinds); err != nil {
 		return err
 	}
 	_, err = s.env.Stdout.Write(s.buf)

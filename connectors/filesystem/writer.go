@@ -11,12 +11,13 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/weir-sql/weir/connectors"
+	"github.com/weir-sql/weir/exec/stream"
 	"github.com/weir-sql/weir/types"
 )
 
 // partWriter writes the rows of one file.
 type partWriter interface {
-	write(rec arrow.RecordBatch, rows []int32) error
+	write(rec arrow.RecordBatch, rows []int32, kinds []stream.RowKind) error
 	size() int64  // about, in bytes of the file
 	close() error // complete and on disk
 	abort() error
@@ -76,10 +77,10 @@ func (c *counter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-func (w *textWriter) write(rec arrow.RecordBatch, rows []int32) error {
+func (w *textWriter) write(rec arrow.RecordBatch, rows []int32, kinds []stream.RowKind) error {
 	n := len(w.buf)
 	var err error
-	if w.buf, err = w.enc.Encode(w.buf, rec, rows); err != nil {
+	if w.buf, err = encode(w.enc, w.buf, rec, rows, kinds); err != nil {
 		w.buf = w.buf[:n] // no half of a batch
 		return err
 	}
@@ -87,6 +88,30 @@ func (w *textWriter) write(rec arrow.RecordBatch, rows []int32) error {
 		return w.drain()
 	}
 	return nil
+}
+
+// encode appends rows; their kinds matter to a format of changes.
+func encode(enc connectors.Encoder, dst []byte, rec arrow.RecordBatch, rows []int32, kinds []stream.RowKind) ([]byte, error) {
+	m, ok := enc.(connectors.MessageEncoder)
+	if kinds == nil || !ok {
+		return enc.Encode(dst, rec, rows)
+	}
+	n := int(rec.NumRows())
+	if rows != nil {
+		n = len(rows)
+	}
+	var err error
+	for k := range n {
+		r := int32(k)
+		if rows != nil {
+			r = rows[k]
+		}
+		if dst, _, err = m.EncodeMessage(dst, rec, r, kinds[r]); err != nil {
+			return dst, err
+		}
+		dst = append(dst, '\n')
+	}
+	return dst, nil
 }
 
 func (w *textWriter) drain() error {
@@ -119,7 +144,7 @@ type fileWriter struct {
 	s *sink
 }
 
-func (w *fileWriter) write(rec arrow.RecordBatch, rows []int32) error {
+func (w *fileWriter) write(rec arrow.RecordBatch, rows []int32, _ []stream.RowKind) error {
 	if rows == nil {
 		return w.w.Write(rec)
 	}
