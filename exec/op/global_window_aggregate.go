@@ -15,8 +15,7 @@ type GlobalWindowAggregate struct {
 	exec.Base
 	cfg   WindowAggregateConfig
 	w     *windowState
-	split map[spot][]int32
-	order []spot
+	split splitter
 }
 
 // NewGlobalWindowAggregate returns the operator. cfg is that of the local phase; TimeColumn, Keys, Args and Filter of it speak of the input of the local
@@ -31,7 +30,6 @@ func (o *GlobalWindowAggregate) Open(_ context.Context, env *exec.Env, from exec
 		return err
 	}
 	o.w = newWindowState(&o.cfg, env)
-	o.split = map[spot][]int32{}
 	if _, err := newAggSet(o.cfg.Aggregates, o.cfg.Retract, nil); err != nil {
 		return err
 	}
@@ -62,21 +60,19 @@ func (o *GlobalWindowAggregate) ProcessBatch(_ context.Context, _ int, b stream.
 			return err
 		}
 	} else {
-		o.order = o.order[:0]
+		o.split.clear()
+		last, at := spot{}, -1
 		for i := range n {
-			sp := spot{ends[i], firsts[i]}
-			rows, ok := o.split[sp]
-			if !ok || len(rows) == 0 {
-				o.order = append(o.order, sp)
+			if sp := (spot{ends[i], firsts[i]}); at < 0 || sp != last {
+				last, at = sp, o.split.find(sp)
 			}
-			o.split[sp] = append(rows, int32(i))
+			o.split.lists[at] = append(o.split.lists[at], int32(i))
 		}
-		for _, sp := range o.order {
-			if err := o.merge(&b, sp, o.split[sp], len(o.split[sp])); err != nil {
+		for k, rows := range o.split.lists {
+			if err := o.merge(&b, o.split.spots[k], rows, len(rows)); err != nil {
 				return err
 			}
 		}
-		clear(o.split)
 	}
 	o.w.rows += int64(n)
 	return nil

@@ -42,8 +42,8 @@ func (s *splitter) setsOf(b *stream.Batch, column int) {
 	}
 }
 
-// split sorts the selected rows of b with the given times. before (nil: floor for all) has the watermark before each row.
-func (s *splitter) split(b *stream.Batch, ts arrow.Array, floor stream.Time) error {
+// clear forgets the rows of the last batch.
+func (s *splitter) clear() {
 	if !s.whole {
 		for k, l := range s.lists {
 			s.bufs[k] = l[:0]
@@ -53,6 +53,11 @@ func (s *splitter) split(b *stream.Batch, ts arrow.Array, floor stream.Time) err
 	s.spots, s.lists, s.late, s.whens = s.spots[:0], s.lists[:0], s.late[:0], s.whens[:0]
 	s.nullRows, s.partly = 0, 0
 	clear(s.index)
+}
+
+// split sorts the selected rows of b with the given times. before (nil: floor for all) has the watermark before each row.
+func (s *splitter) split(b *stream.Batch, ts arrow.Array, floor stream.Time) error {
+	s.clear()
 	v := times(ts)
 	nulls := ts.NullN() > 0
 	n := b.Len()

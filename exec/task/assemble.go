@@ -12,7 +12,7 @@ func (s *source) assemble(it *item) (stream.Batch, error) {
 	it.runs = nil
 	defer func() {
 		for i := range runs {
-			runs[i].batch.Release()
+			runs[i].release()
 		}
 	}()
 	var b stream.Batch

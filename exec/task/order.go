@@ -189,6 +189,7 @@ func (s *source) take(it *item, sp *split, b *block, to int, others stream.Time)
 	if b.kinds != nil {
 		r.batch.Kinds = b.kinds[b.next:to:to]
 	}
+	b.users.Add(1)
 	it.runs = append(it.runs, r)
 	n := to - b.next
 	it.rows += n

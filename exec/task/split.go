@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -67,12 +68,42 @@ type block struct {
 	dropNext int
 	bytes    int64 // accounted
 	seen     bool
+	// Memory of event and prefix, given back when the queue and the runs are done with the block.
+	times    *[]stream.Time
+	users    atomic.Int32 // but for the queue
+	released bool
 }
 
+var timesPool = sync.Pool{New: func() any { return new([]stream.Time) }}
+
+// newTimes makes room for the times of the block's rows.
+func (b *block) newTimes() {
+	b.times = timesPool.Get().(*[]stream.Time)
+	if n := 2*b.n + 1; cap(*b.times) < n {
+		*b.times = make([]stream.Time, n)
+	}
+	times := (*b.times)[:2*b.n+1]
+	b.event, b.prefix = times[:b.n:b.n], times[b.n:]
+}
+
+// release is the queue's; runs have references of their own.
 func (b *block) release() {
 	if b.rec != nil {
 		b.rec.Release()
 		b.rec = nil
+	}
+	if !b.released {
+		b.released = true
+		b.done()
+	}
+}
+
+// done ends a use of the block's times.
+func (b *block) done() {
+	if b.users.Add(-1) < 0 && b.times != nil {
+		b.event, b.prefix = nil, nil
+		timesPool.Put(b.times)
+		b.times = nil
 	}
 }
 
@@ -117,8 +148,7 @@ func (s *source) decode(ctx context.Context, w *worker, b *block) {
 	if !s.spec.Times {
 		return
 	}
-	times := make([]stream.Time, 2*b.n+1)
-	b.event, b.prefix = times[:b.n:b.n], times[b.n:]
+	b.newTimes()
 	if err := w.prepare.Times(ctx, b.rec, b.event, b.prefix[1:]); err != nil {
 		b.err = err
 		return

@@ -69,6 +69,12 @@ type run struct {
 	others   stream.Time  // lowest of the other splits, during the run
 }
 
+// release gives the run's rows and times back.
+func (r *run) release() {
+	r.batch.Release()
+	r.b.done()
+}
+
 // before returns the watermark before row i of the block.
 func (r *run) before(i int) stream.Time {
 	if i == r.from || r.b.prefix == nil {
@@ -108,8 +114,8 @@ type headCount struct {
 }
 
 func (it *item) release() {
-	for _, r := range it.runs {
-		r.batch.Release()
+	for i := range it.runs {
+		it.runs[i].release()
 	}
 	it.runs = nil
 	for _, o := range it.out {
