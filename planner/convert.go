@@ -21,6 +21,9 @@ type converter struct {
 	final    bool // updating operators over bounded input give their final rows once
 	scans    map[string]*shared
 	warnings []Warning
+	// late is the node that a logical.LateRows stands for; lateRoots are the sinks of late rows.
+	late      map[*logical.LateRows]physical.Node
+	lateRoots []physical.Node
 }
 
 // shared is a scan with several readers.
@@ -45,6 +48,7 @@ func physicalPlan(env *Env, roots []logical.Node, query bool) (*physical.Plan, [
 		}
 		out = append(out, n)
 	}
+	out = append(out, c.lateRoots...)
 	p := physical.NewPlan(out...)
 	if err := p.Check(); err != nil {
 		return nil, nil, &Error{Code: logical.CodeInternal, Msg: "internal error: " + err.Error()}
@@ -137,6 +141,8 @@ func (c *converter) convert(n logical.Node, final bool) (physical.Node, error) {
 		return physical.NewWindowTableFunction(in, n.Window), nil
 	case *logical.Aggregate:
 		return c.aggregate(n, final)
+	case *logical.LateRows:
+		return c.late[n], nil
 	case *logical.Expand:
 		in, err := c.convert(n.In, final)
 		if err != nil {
@@ -246,7 +252,18 @@ func (c *converter) aggregate(a *logical.Aggregate, final bool) (physical.Node, 
 				return nil, bind.Unsupported(a.Pos, "a window aggregate with '"+key+"' = 'true'")
 			}
 		}
+		if a.Late != nil {
+			if in.Props().Changelog != physical.Append {
+				return nil, bind.Unsupported(a.Pos, "the hint LATE_ROWS over rows that are taken back (a changelog)")
+			}
+			in = c.single(in) // the late rows of one place have an order
+		}
 		out = c.windowAggregate(a, in)
+		if a.Late != nil {
+			if err := c.lateRows(a, out); err != nil {
+				return nil, err
+			}
+		}
 	} else {
 		bounded := in.Props().Bounded
 		empty := false
@@ -293,7 +310,28 @@ func (c *converter) windowAggregate(a *logical.Aggregate, in physical.Node) phys
 		}
 		return physical.NewGlobalWindowAggregate(c.byKey(local, keys), local)
 	}
+	if a.Late != nil {
+		return physical.NewWindowAggregate(in, g)
+	}
 	return physical.NewWindowAggregate(c.byKey(in, a.GroupBy), g)
+}
+
+// lateRows makes the sink of a LATE_ROWS hint over the operator that judges the rows.
+func (c *converter) lateRows(a *logical.Aggregate, out physical.Node) error {
+	if g, ok := out.(*physical.GlobalWindowAggregate); ok {
+		out = g.Local()
+	}
+	if c.late == nil {
+		c.late = map[*logical.LateRows]physical.Node{}
+	}
+	c.late[a.Late.Rows] = physical.NewLateRows(out, *a.Window, a.Late.Columns, a.Late.Rows.Columns, a.Name)
+	sink, err := c.sink(a.Late.Sink, false)
+	if err != nil {
+		return err
+	}
+	sink.(*physical.Sink).Aside = true
+	c.lateRoots = append(c.lateRoots, sink)
+	return nil
 }
 
 // sort converts ORDER BY, with a LIMIT (count >= 0) as top-N.

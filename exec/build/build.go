@@ -42,11 +42,13 @@ func Graph(p *physical.Plan, o Options) (*task.Graph, error) {
 		o.Zone = time.UTC
 	}
 	b := &builder{o: o, g: &task.Graph{}, readers: map[physical.Node]int{}, made: map[physical.Node]*stage{}, times: map[string]int{},
-		need: map[physical.Node]physical.WatermarkNeed{}}
+		need: map[physical.Node]physical.WatermarkNeed{}, judges: map[physical.Node]*stage{}}
 	nodes := p.Nodes()
 	for _, n := range nodes {
 		for _, in := range n.Inputs() {
-			b.readers[in]++
+			if _, late := n.(*physical.LateRows); !late { // it hangs on the side
+				b.readers[in]++
+			}
 		}
 		switch n := n.(type) {
 		case *physical.Union:
@@ -74,7 +76,8 @@ type builder struct {
 	made     map[physical.Node]*stage // nodes that several readers share
 	times    map[string]int           // how often a node's id was used
 	need     map[physical.Node]physical.WatermarkNeed
-	merges   bool // some task chooses between inputs
+	judges   map[physical.Node]*stage // the operators that judge late rows, by their nodes
+	merges   bool                     // some task chooses between inputs
 	parallel bool
 }
 
@@ -158,7 +161,7 @@ func (b *builder) root(n physical.Node) error {
 			in = b.chain(in, n.Op(), b.id(n)+"-not-null", 1, n.Schema(), func() exec.Operator { return newNotNull(n) })
 		}
 		w := connectors.Write{Overwrite: n.Overwrite, StaticPartition: n.StaticPartition}
-		in.to(task.Target{Sink: &task.Sink{ID: b.id(n), Name: n.Op() + " " + n.Table.Path.String(), New: func() (connectors.Sink, error) { return table.Sink(w) }}})
+		in.to(task.Target{Sink: &task.Sink{ID: b.id(n), Name: n.Op() + " " + n.Table.Path.String(), Aside: n.Aside, New: func() (connectors.Sink, error) { return table.Sink(w) }}})
 	default:
 		return fmt.Errorf("internal error: %s cannot be the root of a plan", n.Op())
 	}
@@ -210,6 +213,8 @@ func (b *builder) make(n physical.Node) (*stage, error) {
 		return b.union(n, id)
 	case *physical.Exchange:
 		return b.exchange(n, id)
+	case *physical.LateRows:
+		return b.lateRows(n, id)
 	}
 	if g, ok := n.(*physical.GlobalWindowAggregate); ok && b.exactPhases(g) {
 		return b.exactWindow(g, id)
@@ -227,7 +232,8 @@ func (b *builder) make(n physical.Node) (*stage, error) {
 		if err != nil {
 			return nil, err
 		}
-		return b.stateless(in, n, id, nil, func() exec.Operator { return op.NewLocalWindowAggregate(cfg) }), nil
+		b.judges[n] = b.stateless(in, n, id, nil, func() exec.Operator { return op.NewLocalWindowAggregate(cfg) })
+		return b.judges[n], nil
 	case *physical.GlobalWindowAggregate:
 		cfg, err := windowConfig(&n.WindowGrouping, n.Local().Inputs()[0].Schema(), n.Schema())
 		if err != nil {
@@ -241,7 +247,8 @@ func (b *builder) make(n physical.Node) (*stage, error) {
 		}
 		cfg.Retract = n.Inputs()[0].Props().Changelog != physical.Append
 		cfg.Exact = b.need[n] == physical.NeedExact && n.Props().Partitioning.Count <= 1
-		return b.chain(in, n.Op(), id, 1, n.Schema(), func() exec.Operator { return op.NewWindowAggregate(cfg) }), nil
+		b.judges[n] = b.chain(in, n.Op(), id, 1, n.Schema(), func() exec.Operator { return op.NewWindowAggregate(cfg) })
+		return b.judges[n], nil
 	case *physical.GroupAggregate:
 		cfg := op.GroupAggregateConfig{Keys: n.GroupBy, Schema: n.Schema(), Retract: n.Retracts, UpdateBefore: true, Final: n.Final, EmitEmpty: n.EmitEmpty}
 		for _, k := range n.GroupBy {
@@ -350,7 +357,29 @@ func (b *builder) exactWindow(n *physical.GlobalWindowAggregate, id string) (*st
 		return nil, err
 	}
 	cfg.Exact = true
-	return b.chain(in, n.Op(), id, 1, n.Schema(), func() exec.Operator { return op.NewWindowAggregate(cfg) }), nil
+	b.judges[local] = b.chain(in, n.Op(), id, 1, n.Schema(), func() exec.Operator { return op.NewWindowAggregate(cfg) })
+	return b.judges[local], nil
+}
+
+// lateRows hangs what becomes of late rows on the side of the operator that judges them. That operator has been built: its sink stands behind the roots
+// that read it.
+func (b *builder) lateRows(n *physical.LateRows, id string) (*stage, error) {
+	j := b.judges[n.Inputs()[0]]
+	if j == nil {
+		return nil, fmt.Errorf("internal error: nobody judges the rows of %s", n.ID())
+	}
+	name := n.Operator
+	if name == "" {
+		name = j.op.ID
+	}
+	cfg := op.LateRowsConfig{Window: window(n.Window), TimeColumn: n.Window.TimeColumn, Columns: n.Columns, Operator: name, Schema: n.Schema()}
+	o := &task.Op{ID: id, Name: n.Op(), Inputs: 1, Schema: n.Schema().Arrow()}
+	o.New = checked(func() exec.Operator { return op.NewLateRows(cfg) }, n.Op(), o.Schema)
+	if j.op.Side == nil {
+		j.op.Side = map[string][]task.Target{}
+	}
+	j.op.Side["late"] = append(j.op.Side["late"], task.Target{Op: o})
+	return &stage{task: j.task, op: o}, nil
 }
 
 // behindLocal builds the input of a local phase with the exchanges that lie behind the phase. Their keys, which come first in partial rows, are those of

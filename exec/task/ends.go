@@ -1,6 +1,6 @@
 package task
 
-// ends lists the ids of the sources and of the sinks.
+// ends lists the ids of the sources, and of the sinks whose rows are those of the statement.
 func (g *Graph) ends() (sources, sinks map[string]bool) {
 	sources, sinks = map[string]bool{}, map[string]bool{}
 	seen := map[*Op]bool{}
@@ -9,7 +9,7 @@ func (g *Graph) ends() (sources, sinks map[string]bool) {
 		for _, t := range to {
 			switch {
 			case t.Sink != nil:
-				sinks[t.Sink.ID] = true
+				sinks[t.Sink.ID] = !t.Sink.Aside
 			case t.Op != nil && !seen[t.Op]:
 				seen[t.Op] = true
 				walk(t.Op.To)

@@ -72,6 +72,8 @@ type Sink struct {
 	ID   string
 	Name string
 	New  func() (connectors.Sink, error)
+	// Aside says that it takes rows beside the result (late rows, bad records): they are not counted among the rows that a statement wrote.
+	Aside bool
 }
 
 // Exchange joins two tasks: every partition of the producer writes to every partition of the consumer that it has rows for.

@@ -298,6 +298,10 @@ func (g *groupBinder) build() error {
 			aggs[i].Filter = column(c.filter)
 		}
 	}
+	late, err := g.lateColumns(column)
+	if err != nil {
+		return err
+	}
 	g.nameAggregates(aggs)
 	var n logical.Node = &logical.Project{In: sb.rel.node, Exprs: exprs, Names: uniqueNames(names)}
 	keys := make([]int, len(g.exprs))
@@ -319,6 +323,11 @@ func (g *groupBinder) build() error {
 	}
 	if len(sb.sel.GroupBy) == 0 {
 		a.Clause = "an aggregate without GROUP BY"
+	}
+	if late != nil {
+		if a.Late, err = g.lateRows(a, late); err != nil {
+			return err
+		}
 	}
 	up := &lifter{g: g, out: a.Schema(), keyOut: keyOut, aggOut: aggOut}
 	for _, c := range grouping {

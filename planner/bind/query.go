@@ -395,39 +395,45 @@ func (b *Binder) values(v *ast.Values) (*relation, error) {
 	return newRelation(n), nil
 }
 
-// hints checks the hints of a SELECT and returns the name that a NAME hint gives.
-func (b *Binder) hints(sel *ast.Select) (name string, err error) {
+// hints checks the hints of a SELECT and returns the name that a NAME hint gives, and the LATE_ROWS hint.
+func (b *Binder) hints(sel *ast.Select) (name string, late *ast.Hint, err error) {
 	for i := range sel.Hints {
 		h := &sel.Hints[i]
 		switch h.Name {
 		case "OPTIONS": // Flink accepts and ignores it here
 		case "NAME":
 			if len(h.Args) != 1 || h.Args[0].Value != nil || h.Args[0].Key == "" {
-				return "", logical.Errorf(h, logical.CodeHint, "", "usage: NAME('name')")
+				return "", nil, logical.Errorf(h, logical.CodeHint, "", "usage: NAME('name')")
 			}
 			name = h.Args[0].Key
 		case "LATE_ROWS":
-			return "", unsupported(h, featLateRows)
+			if len(h.Args) != 1 || h.Args[0].Value != nil || h.Args[0].Key == "" {
+				return "", nil, logical.Errorf(h, logical.CodeHint, "", "usage: LATE_ROWS('table')")
+			}
+			if late != nil {
+				return "", nil, logical.Errorf(h, logical.CodeHint, "", "the hint LATE_ROWS is given twice")
+			}
+			late = h
 		case "EMIT":
-			return "", unsupported(h, featEmit)
+			return "", nil, unsupported(h, featEmit)
 		case "STATE_TTL":
-			return "", unsupported(h, featStateTTL)
+			return "", nil, unsupported(h, featStateTTL)
 		case "LOOKUP", "BROADCAST", "SHUFFLE_HASH", "SHUFFLE_MERGE", "NEST_LOOP", "MULTI_JOIN":
-			return "", unsupported(h, featJoinHint)
+			return "", nil, unsupported(h, featJoinHint)
 		default:
 			hint := ""
 			if n := catalog.Nearest(h.Name, []string{"OPTIONS", "NAME", "LATE_ROWS", "EMIT", "STATE_TTL", "LOOKUP", "BROADCAST"}); n != "" {
 				hint = "did you mean " + n + "?"
 			}
-			return "", logical.Errorf(h, logical.CodeHint, hint, "there is no hint %s", h.Name)
+			return "", nil, logical.Errorf(h, logical.CodeHint, hint, "there is no hint %s", h.Name)
 		}
 	}
-	return name, nil
+	return name, late, nil
 }
 
 // selectBlock binds SELECT, with the ORDER BY, LIMIT and OFFSET of the query that it is the body of.
 func (b *Binder) selectBlock(sel *ast.Select, q *ast.Query) (*relation, error) {
-	name, err := b.hints(sel)
+	name, late, err := b.hints(sel)
 	if err != nil {
 		return nil, err
 	}
@@ -450,7 +456,7 @@ func (b *Binder) selectBlock(sel *ast.Select, q *ast.Query) (*relation, error) {
 		}
 		rel = &relation{node: &logical.Filter{In: rel.node, Cond: x}, cols: rel.cols}
 	}
-	sb := &selectBinder{b: b, sel: sel, q: q, rel: rel, name: name}
+	sb := &selectBinder{b: b, sel: sel, q: q, rel: rel, name: name, late: late}
 	if err := sb.items(); err != nil {
 		return nil, err
 	}
@@ -468,6 +474,7 @@ type selectBinder struct {
 	rel *relation
 	// name is that of a NAME hint.
 	name string
+	late *ast.Hint // LATE_ROWS
 
 	exprs []logical.Expr // of the select list, stars expanded
 	nodes []ast.Node
@@ -512,6 +519,9 @@ func (sb *selectBinder) items() error {
 	}
 	if grouped {
 		return g.build()
+	}
+	if sb.late != nil {
+		return logical.Errorf(sb.late, logical.CodeHint, lateHint, "the hint LATE_ROWS needs an aggregate over windows")
 	}
 	if sb.name != "" && !sb.sel.Distinct {
 		return logical.Errorf(&sb.sel.Hints[0], logical.CodeHint, "", "the hint NAME needs a GROUP BY or DISTINCT to name")

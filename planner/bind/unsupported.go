@@ -50,7 +50,6 @@ var (
 
 // What is refused in hints and options.
 var (
-	featLateRows     = Feature{"WEIR-1520", "the hint LATE_ROWS", ""}
 	featEmit         = Feature{"WEIR-1520", "the hint EMIT", ""}
 	featStateTTL     = Feature{"WEIR-1520", "the hint STATE_TTL", ""}
 	featJoinHint     = Feature{"WEIR-1520", "a join hint", ""}

@@ -78,6 +78,8 @@ type Aggregate struct {
 	WindowColumns []WindowColumn
 	// Name is that of a NAME hint.
 	Name string
+	// Late is set by a LATE_ROWS hint.
+	Late *Late
 	// Pos is the place of GROUP BY, or of the first aggregate.
 	Pos ast.Pos
 	// Clause says what made it: "GROUP BY", "DISTINCT", "UNION".
@@ -402,7 +404,11 @@ func (n *Aggregate) Details() string {
 	if n.Window != nil {
 		parts = append(parts, "window=["+n.Window.TextOver(in)+"]")
 	}
-	return strings.Join(append(parts, "select=["+AggregateList(in, n.GroupBy, n.Aggregates, n.WindowColumns)+"]"), ", ")
+	parts = append(parts, "select=["+AggregateList(in, n.GroupBy, n.Aggregates, n.WindowColumns)+"]")
+	if n.Late != nil {
+		parts = append(parts, "lateRows=["+TableName(n.Late.Sink.Table)+"]")
+	}
+	return strings.Join(parts, ", ")
 }
 
 // AggregateList prints the output of an aggregate.

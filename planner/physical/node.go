@@ -184,6 +184,8 @@ func demands(n Node) (order bool, wm WatermarkNeed) {
 		return p.OrderNeeded, p.WatermarkNeed
 	case *WindowAggregate:
 		return p.OrderNeeded || anyOrderDependent(n.Aggregates), NeedLate
+	case *LateRows:
+		return true, NeedNone
 	case *LocalWindowAggregate:
 		return p.OrderNeeded, NeedLate
 	case *GlobalWindowAggregate:

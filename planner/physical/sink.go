@@ -24,6 +24,8 @@ type Sink struct {
 	// Overwrite is INSERT OVERWRITE; StaticPartition has the constants of PARTITION (k = v), as text.
 	Overwrite       bool
 	StaticPartition map[string]string
+	// Aside: it takes late rows, which are not the statement's.
+	Aside bool
 	// Pos is the place of the table's name in the text.
 	Pos ast.Pos
 }

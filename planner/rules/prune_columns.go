@@ -255,9 +255,19 @@ func pruneAggregate(n *logical.Aggregate, need []bool) (logical.Node, []int) {
 			below[n.Window.TimeColumn] = true
 		}
 	}
+	if n.Late != nil {
+		for _, k := range n.Late.Columns {
+			below[k] = true
+		}
+	}
 	in, move := prune(n.In, below)
 	c.In = in
 	c.GroupBy = moveAll(n.GroupBy, move)
+	if n.Late != nil {
+		late := *n.Late
+		late.Columns = moveAll(late.Columns, move)
+		c.Late = &late
+	}
 	for i := range c.Aggregates {
 		g := &c.Aggregates[i]
 		g.Args = moveAll(g.Args, move)

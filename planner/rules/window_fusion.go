@@ -35,6 +35,13 @@ func FuseWindows(n logical.Node) (logical.Node, error) {
 		if c.GroupBy = s.move(a.GroupBy); c.GroupBy == nil && len(a.GroupBy) > 0 {
 			return n, nil
 		}
+		if a.Late != nil {
+			late := *a.Late
+			if late.Columns = s.move(late.Columns); len(late.Columns) < len(a.Late.Columns) {
+				return n, nil
+			}
+			c.Late = &late
+		}
 		c.Aggregates = slices.Clone(a.Aggregates)
 		for i := range c.Aggregates {
 			g := &c.Aggregates[i]
