@@ -29,7 +29,6 @@ SELECT id FROM t WHERE id > ALL (SELECT id FROM s);
 SELECT id, v FROM t QUALIFY id > 1;
 SELECT JSON_VALUE(name, '$.a') FROM t;
 SELECT name IS JSON FROM t;
-SELECT /*+ LATE_ROWS('t') */ id FROM s;
 SELECT /*+ STATE_TTL('s' = '1 d') */ id FROM s;
 WITH RECURSIVE a AS (SELECT 1) SELECT * FROM a;
 CREATE TABLE x (id INT, WATERMARK FOR ts AS PERCENTILE_WATERMARK(ts, 0.99), ts TIMESTAMP(3)) WITH ('connector' = 'test');
@@ -140,10 +139,7 @@ CREATE TABLE x (id INT) WITH ('connector' = 'filesystem', 'path' = 'x', 'format'
 CREATE TABLE x (id INT) WITH ('connector' = 'filesystem', 'path' = 'x', 'format' = 'avro-confluent');
 CREATE TABLE x (id INT) WITH ('connector' = 'filesystem', 'path' = 'x', 'format' = 'orc');
 CREATE TABLE x (id INT) WITH ('connector' = 'filesystem', 'path' = 'x', 'format' = 'protobuf');
-CREATE TABLE x (id INT) WITH ('connector' = 'filesystem', 'path' = 'x', 'format' = 'debezium-json');
 CREATE TABLE x (id INT) WITH ('connector' = 'filesystem', 'path' = 'x', 'format' = 'debezium-avro-confluent');
-CREATE TABLE x (id INT) WITH ('connector' = 'filesystem', 'path' = 'x', 'format' = 'canal-json');
-CREATE TABLE x (id INT) WITH ('connector' = 'filesystem', 'path' = 'x', 'format' = 'maxwell-json');
 CREATE TABLE x (id INT) WITH ('connector' = 'filesystem', 'path' = 'x', 'format' = 'ogg-json');
 SELECT * FROM 'x.avro';
 

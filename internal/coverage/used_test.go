@@ -263,13 +263,13 @@ func usedByGoTests(t *testing.T, items []item) map[item][]string {
 		switch it.group {
 		case groupOptions:
 			if connector, option, ok := strings.Cut(it.name, ": "); ok {
-				option = strings.ReplaceAll(regexp.QuoteMeta(option), `\.#\.`, `\.[\w.]+\.`)
-				out[it] = under("connectors/"+connector, connectorTests.find(regexp.MustCompile(`['"]`+option+`['"=]`)))
+				option = strings.ReplaceAll(regexp.QuoteMeta(option), "#", `[\w.]+`)
+				out[it] = under("connectors/"+strings.TrimPrefix(connector, "upsert-"), connectorTests.find(regexp.MustCompile(`['" ]`+option+`['"=]`)))
 				continue
 			}
 			if format, option, ok := strings.Cut(it.name, "."); ok && formats[format] {
 				re := regexp.MustCompile(`['"](` + format + `\.)?` + regexp.QuoteMeta(option) + `['"=]`)
-				out[it] = under("connectors/format/"+format, connectorTests.find(re))
+				out[it] = under("connectors/format/"+strings.TrimSuffix(format, "-json"), connectorTests.find(re))
 				if len(out[it]) == 0 {
 					out[it] = all.find(regexp.MustCompile(`['"]` + name + `['"=]`))
 				}
@@ -279,9 +279,9 @@ func usedByGoTests(t *testing.T, items []item) map[item][]string {
 		case groupSettings:
 			out[it] = all.find(regexp.MustCompile(`['"]` + name + `['"=]`))
 		case groupConnectors:
-			out[it] = under("connectors/"+it.name, connectorTests.find(regexp.MustCompile(`(?m)^func Test`)))
+			out[it] = under("connectors/"+strings.TrimPrefix(it.name, "upsert-"), connectorTests.find(regexp.MustCompile(`(?m)^func Test`)))
 		case groupFormats:
-			out[it] = under("connectors/format/"+it.name, connectorTests.find(regexp.MustCompile(`(?m)^func Test`)))
+			out[it] = under("connectors/format/"+strings.TrimSuffix(it.name, "-json"), connectorTests.find(regexp.MustCompile(`(?m)^func Test`)))
 		}
 	}
 	return out

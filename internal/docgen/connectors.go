@@ -19,8 +19,18 @@ import (
 func connector(root, name string) (string, error) {
 	for _, c := range append(builtin.Connectors(), all.Connectors()...) {
 		if c.Name() == name {
-			text, err := packageDoc(root, "connectors/"+name)
+			text, err := packageDoc(root, "connectors", name)
 			return text + options(c.Options(), ""), err
+		}
+	}
+	return "", fmt.Errorf("no connector is called %q", name)
+}
+
+// connectorOptions has the options of a connector that shares its package with another.
+func connectorOptions(_, name string) (string, error) {
+	for _, c := range append(builtin.Connectors(), all.Connectors()...) {
+		if c.Name() == name {
+			return options(c.Options(), ""), nil
 		}
 	}
 	return "", fmt.Errorf("no connector is called %q", name)
@@ -30,18 +40,25 @@ func connector(root, name string) (string, error) {
 func formatPart(root, name string) (string, error) {
 	for _, f := range append(builtin.Formats(), all.Formats()...) {
 		if f.Name() == name {
-			text, err := packageDoc(root, "connectors/format/"+name)
+			text, err := packageDoc(root, "connectors/format", name)
 			return text + options(f.Options(), name+"."), err
 		}
 	}
 	return "", fmt.Errorf("no format is called %q", name)
 }
 
-// packageDoc turns the doc comment of a package into Markdown, without its first words "Package x has ".
-func packageDoc(root, dir string) (string, error) {
-	paths, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
-	if err != nil {
-		return "", err
+// packageDoc turns the doc comment of the package of a connector or format into Markdown, without its first words "Package x has ". Some packages have
+// several: upsert-kafka is in kafka, debezium-json in debezium.
+func packageDoc(root, dir, name string) (string, error) {
+	var paths []string
+	for _, d := range []string{name, strings.TrimPrefix(name, "upsert-"), strings.TrimSuffix(name, "-json")} {
+		found, err := filepath.Glob(filepath.Join(root, dir, d, "*.go"))
+		if err != nil {
+			return "", err
+		}
+		if len(paths) == 0 {
+			paths = found
+		}
 	}
 	for _, p := range paths {
 		f, err := parser.ParseFile(token.NewFileSet(), p, nil, parser.ParseComments|parser.PackageClauseOnly)
@@ -57,7 +74,7 @@ func packageDoc(root, dir string) (string, error) {
 		_, text, _ = strings.Cut(text, " has ")
 		return strings.ToUpper(text[:1]) + text[1:] + "\n", nil
 	}
-	return "", fmt.Errorf("no package comment in %s", dir)
+	return "", fmt.Errorf("no package comment for %s in %s", name, dir)
 }
 
 func options(list []connectors.Option, prefix string) string {

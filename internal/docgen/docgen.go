@@ -37,6 +37,7 @@ var generators = map[string]func(root, arg string) (string, error){
 	"casts":         casts,
 	"settings":      settings,
 	"connector":     connector,
+	"options":       connectorOptions,
 	"format":        formatPart,
 	"table-options": tableOptions,
 	"errors":        errorCodes,

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weir-sql/weir"
 	"github.com/weir-sql/weir/connectors/all"
+	"github.com/weir-sql/weir/connectors/builtin"
 	"github.com/weir-sql/weir/shell"
 	"github.com/weir-sql/weir/sqltests"
 )
@@ -178,6 +179,21 @@ func TestExamples(t *testing.T) {
 			for _, f := range r.Failures {
 				t.Errorf("%s (%s)", f, v.Name)
 			}
+		}
+	}
+}
+
+// TestAllDescribed: the pages have every connector and format that the command links.
+func TestAllDescribed(t *testing.T) {
+	connectors, formats := read(t, filepath.Join(root, "docs/connectors.md")), read(t, filepath.Join(root, "docs/formats.md"))
+	for _, c := range append(builtin.Connectors(), all.Connectors()...) {
+		if !strings.Contains(connectors, "<!-- generated: connector "+c.Name()+" -->") && !strings.Contains(connectors, "<!-- generated: options "+c.Name()+" -->") {
+			t.Errorf("docs/connectors.md has no part for %s", c.Name())
+		}
+	}
+	for _, f := range append(builtin.Formats(), all.Formats()...) {
+		if !strings.Contains(formats, "<!-- generated: format "+f.Name()+" -->") {
+			t.Errorf("docs/formats.md has no part for %s", f.Name())
 		}
 	}
 }
