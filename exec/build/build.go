@@ -124,7 +124,7 @@ func (b *builder) needs(n physical.Node) {
 			ask(in, need)
 		case *physical.LocalWindowAggregate:
 			ask(in, max(need, physical.NeedLate))
-		case *physical.Calc, *physical.Expand, *physical.WindowTableFunction, *physical.Limit:
+		case *physical.Calc, *physical.Expand, *physical.WindowTableFunction, *physical.Limit, *physical.ChangelogNormalize:
 			ask(in, need)
 		}
 	}
@@ -249,6 +249,8 @@ func (b *builder) make(n physical.Node) (*stage, error) {
 		cfg.Exact = b.need[n] == physical.NeedExact && n.Props().Partitioning.Count <= 1
 		b.judges[n] = b.chain(in, n.Op(), id, 1, n.Schema(), func() exec.Operator { return op.NewWindowAggregate(cfg) })
 		return b.judges[n], nil
+	case *physical.ChangelogNormalize:
+		return b.chain(in, n.Op(), id, 1, n.Schema(), func() exec.Operator { return op.NewChangelogNormalize(n.Key, n.Schema()) }), nil
 	case *physical.GroupAggregate:
 		cfg := op.GroupAggregateConfig{Keys: n.GroupBy, Schema: n.Schema(), Retract: n.Retracts, UpdateBefore: true, Final: n.Final, EmitEmpty: n.EmitEmpty}
 		for _, k := range n.GroupBy {

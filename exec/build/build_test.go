@@ -58,9 +58,9 @@ func (t *testTable) Splits(context.Context, *connectors.Env) (out []connectors.S
 
 func (t *testTable) Open(_ context.Context, _ *connectors.Env, sp connectors.Split, from connectors.Position, _ int) (connectors.Reader, error) {
 	r := &testReader{t: t}
-	fmt.Sscan(sp.ID, &r.split)
+	_, _ = fmt.Sscan(sp.ID, &r.split)
 	if from != nil {
-		fmt.Sscan(string(from), &r.at)
+		_, _ = fmt.Sscan(string(from), &r.at)
 	}
 	return r, nil
 }

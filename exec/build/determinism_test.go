@@ -11,7 +11,10 @@ import (
 
 	"github.com/weir-sql/weir/connectors"
 	"github.com/weir-sql/weir/exec/task"
+	"github.com/weir-sql/weir/parser/ast"
+	"github.com/weir-sql/weir/planner/logical"
 	"github.com/weir-sql/weir/planner/physical"
+	"github.com/weir-sql/weir/types"
 )
 
 // unevenTable has splits with uneven, overlapping times, ties and late rows.
@@ -132,6 +135,35 @@ func TestParallel(t *testing.T) {
 				got, _ := run(t, parallel, task.Options{Threads: threads, BatchRows: batch}, every)
 				if !slices.Equal(got, want) {
 					t.Fatalf("threads %d batch %d restore every %d rows:\n%s", threads, batch, every, firstDifference(got, want))
+				}
+			}
+		}
+	}
+}
+
+// TestParallelGroups runs GROUP BY without windows in three copies, as a changelog and with its last rows only: all is as in one copy.
+func TestParallelGroups(t *testing.T) {
+	rnd := rand.New(rand.NewSource(13))
+	a := unevenTable(rnd, 3, 150)
+	calls := []physical.Aggregate{{Func: "COUNT", Filter: -1, Type: types.BigIntType.NotNull(), Name: "n", Text: "COUNT(*)"},
+		{Func: "SUM", Args: []int{1}, Literals: []*logical.Literal{nil}, Filter: -1, Type: types.BigIntType, Name: "s", Text: "SUM(v)"}}
+	for _, final := range []bool{false, true} {
+		one := func() physical.Node {
+			return physical.NewGroupAggregate(scanOf(a, 0), []int{0}, calls, final, false, ast.Pos{})
+		}
+		three := func() physical.Node {
+			spread := physical.NewExchange(scanOf(a, 0), physical.HashExchange, []int{0}, 3)
+			return physical.NewExchange(physical.NewGroupAggregate(spread, []int{0}, calls, final, false, ast.Pos{}), physical.Gather, nil, 1)
+		}
+		want, _ := run(t, one, task.Options{}, 0)
+		for _, threads := range []int{1, 4} {
+			for _, batch := range []int{1, 7, 8192} {
+				for _, every := range []int64{0, 1 + rnd.Int63n(60)} {
+					a.block = 1 + rnd.Intn(30)
+					got, _ := run(t, three, task.Options{Threads: threads, BatchRows: batch}, every)
+					if !slices.Equal(got, want) {
+						t.Fatalf("final %t threads %d batch %d restore every %d rows:\n%s", final, threads, batch, every, firstDifference(got, want))
+					}
 				}
 			}
 		}

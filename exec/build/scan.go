@@ -46,6 +46,12 @@ func (b *builder) source(s *physical.Scan, id string) (*task.Source, error) {
 		spec.TimeColumn, spec.IdleTimeout, spec.Interval = s.Schema()[w.Column].Name, w.IdleTimeout, w.Periodic
 		spec.NullRows = map[physical.NullRows]task.NullPolicy{physical.FailNullRows: task.NullFail, physical.KeepNullRows: task.NullKeep,
 			physical.DropNullRows: task.NullDrop}[w.Nulls]
+		spec.MaxFuture = w.MaxFuture
+		spec.FutureRows = map[physical.FutureRows]task.FuturePolicy{physical.KeepFutureRows: task.FutureKeep, physical.DropFutureRows: task.FutureDrop,
+			physical.FailFutureRows: task.FutureFail}[w.Future]
+		if s.Schema()[w.Column].Type.Kind == types.Timestamp {
+			spec.FutureZone = b.o.Zone
+		}
 		column = w.Column
 		if !w.Source {
 			var err error

@@ -134,9 +134,9 @@ func (o *GroupAggregate) Finish(_ context.Context, out exec.Output) error {
 		}
 		b := stream.Batch{Record: newRecord(o.schema, append(cols, res...), len(part))}
 		if len(o.born) > 0 { // of several copies, whose results are put in order behind
-			b.Seq = make([]int64, len(part))
+			b.Seq, b.Before = make([]int64, len(part)), make([]stream.Time, len(part))
 			for i, g := range part {
-				b.Seq[i] = o.born[g]
+				b.Seq[i], b.Before[i] = o.born[g], stream.MaxTime
 			}
 		}
 		if err := out.Emit(b); err != nil {
