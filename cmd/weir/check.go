@@ -48,7 +48,7 @@ func (a *app) checkCmd() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&portable, "portable", false, "also name every construct that Flink would not take")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print findings as JSON")
-	cmd.Flags().StringArrayVar(&a.settings, "set", nil, "a setting of the session, key=value; may be repeated")
+	cmd.Flags().StringArrayVar(&a.settings, "set", nil, "a setting of the session, `KEY=VALUE`; may be repeated")
 	return cmd
 }
 
@@ -125,7 +125,7 @@ func (a *app) explainCmd() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print plans as JSON")
-	cmd.Flags().StringArrayVar(&a.settings, "set", nil, "a setting of the session, key=value; may be repeated")
+	cmd.Flags().StringArrayVar(&a.settings, "set", nil, "a setting of the session, `KEY=VALUE`; may be repeated")
 	return cmd
 }
 

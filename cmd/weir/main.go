@@ -138,7 +138,7 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.CompletionOptions.DisableDefaultCmd = true
 	f := root.Flags()
-	f.StringVarP(&a.command, "command", "c", "", "statements to run")
+	f.StringVarP(&a.command, "command", "c", "", "`SQL`: statements to run")
 	a.runFlags(root)
 	root.AddCommand(a.runCmd(), a.testCmd(), a.checkCmd(), a.explainCmd(), a.brokerCmd(), versionCmd())
 	return root
@@ -166,13 +166,13 @@ func noArgs(cmd *cobra.Command, args []string) error {
 // runFlags adds the flags that -c and run have in common.
 func (a *app) runFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&a.format, "format", "", "of results: "+strings.Join(shell.Formats, ", ")+" (default table)")
+	f.StringVar(&a.format, "format", "", "`FORMAT` of results: "+strings.Join(shell.Formats, ", ")+" (default table)")
 	f.BoolVar(&a.noHeader, "no-header", false, "no header line in csv, tsv, table and markdown")
-	f.StringArrayVar(&a.settings, "set", nil, "a setting of the session, key=value; may be repeated")
+	f.StringArrayVar(&a.settings, "set", nil, "a setting of the session, `KEY=VALUE`; may be repeated")
 	f.BoolVar(&a.quiet, "quiet", false, "no warnings, no summary")
-	f.Uint64Var(&a.maxRows, "max-rows", 0, "print at most so many rows of each result (0: all)")
+	f.Uint64Var(&a.maxRows, "max-rows", 0, "print at most `N` rows of each result (0: all)")
 	f.BoolVar(&a.continueError, "continue-on-error", false, "go on behind a failed statement")
-	f.StringVar(&a.statsFile, "stats", "", "write figures of each statement to this file, as JSON")
+	f.StringVar(&a.statsFile, "stats", "", "write figures of each statement to `FILE`, as JSON")
 }
 
 func (a *app) runCmd() *cobra.Command {

@@ -68,12 +68,12 @@ func (a *app) testCmd() *cobra.Command {
 	f.BoolVar(&matrix, "matrix", false, "run each file under every configuration that may not change results")
 	f.BoolVar(&asJSON, "json", false, "print results as JSON")
 	f.BoolVar(&quiet, "quiet", false, "name only files with failures")
-	f.StringVar(&junit, "junit", "", "write results to this file as JUnit XML")
-	f.StringVar(&filter, "run", "", "only files whose name matches this regular expression")
-	f.StringVar(&config, "config", "", "a file of settings, a line key=value each")
-	f.StringVar(&engine, "engine", "weir", "the name for skipif and onlyif")
-	f.IntVarP(&jobs, "jobs", "j", runtime.GOMAXPROCS(0), "files at a time")
-	f.StringArrayVar(&settings, "set", nil, "a setting of the session, key=value; may be repeated")
+	f.StringVar(&junit, "junit", "", "write results to `FILE` as JUnit XML")
+	f.StringVar(&filter, "run", "", "only files whose name matches the regular expression `REGEX`")
+	f.StringVar(&config, "config", "", "a `FILE` of settings, a line key=value each")
+	f.StringVar(&engine, "engine", "weir", "the `NAME` for skipif and onlyif")
+	f.IntVarP(&jobs, "jobs", "j", runtime.GOMAXPROCS(0), "run `N` files at a time")
+	f.StringArrayVar(&settings, "set", nil, "a setting of the session, `KEY=VALUE`; may be repeated")
 	return cmd
 }
 
