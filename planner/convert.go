@@ -29,7 +29,7 @@ type converter struct {
 // shared is a scan with several readers.
 type shared struct {
 	wanted []int // of all readers, ascending
-	scan   *physical.Scan
+	scan   physical.Node
 }
 
 // physicalPlan makes the physical plan of one or more logical ones.
@@ -403,14 +403,18 @@ func (c *converter) scan(s *logical.Scan) (physical.Node, error) {
 	}
 	sh := c.scans[scanKey(s)]
 	if sh == nil {
-		return c.rawScan(s, s.Wanted)
+		scan, err := c.rawScan(s, s.Wanted)
+		if err != nil {
+			return nil, err
+		}
+		return normalized(scan), nil
 	}
 	if sh.scan == nil {
 		scan, err := c.rawScan(s, sh.wanted)
 		if err != nil {
 			return nil, err
 		}
-		sh.scan = scan
+		sh.scan = normalized(scan)
 	}
 	if len(sh.wanted) == len(s.Wanted) {
 		return sh.scan, nil
@@ -422,6 +426,14 @@ func (c *converter) scan(s *logical.Scan) (physical.Node, error) {
 		exprs, names = append(exprs, logical.NewColumn(sh.scan.Schema(), i)), append(names, s.Table.Columns[w].Name)
 	}
 	return physical.NewCalc(sh.scan, nil, exprs, names), nil
+}
+
+// normalized puts what is missing into the changelog of a scan that gives upserts.
+func normalized(scan *physical.Scan) physical.Node {
+	if scan.Props().Changelog != physical.Upsert {
+		return scan
+	}
+	return physical.NewChangelogNormalize(scan)
 }
 
 func (c *converter) rawScan(s *logical.Scan, wanted []int) (*physical.Scan, error) {
@@ -501,6 +513,12 @@ func (c *converter) watermark(s *logical.Scan, at []int) (*physical.Watermark, e
 	case "drop":
 		w.Nulls = physical.DropNullRows
 	}
+	switch strings.ToLower(o["scan.watermark.future-rows"]) {
+	case "drop":
+		w.Future = physical.DropFutureRows
+	case "fail":
+		w.Future = physical.FailFutureRows
+	}
 	var err error
 	duration := func(text, what string) time.Duration {
 		if text == "" || err != nil {
@@ -517,6 +535,18 @@ func (c *converter) watermark(s *logical.Scan, at []int) (*physical.Watermark, e
 		idle, what = c.env.Config["table.exec.source.idle-timeout"], "'table.exec.source.idle-timeout'"
 	}
 	w.IdleTimeout = duration(idle, what)
+	w.MaxFuture = duration(o["scan.watermark.max-future"], "option 'scan.watermark.max-future'")
+	switch {
+	case err != nil:
+	case w.MaxFuture == 0 && o["scan.watermark.future-rows"] != "":
+		return nil, logical.ErrorAt(s.Pos, logical.CodeOption, "set 'scan.watermark.max-future' too", "table %s has 'scan.watermark.future-rows' without "+
+			"'scan.watermark.max-future'", logical.TableName(s.Table))
+	case w.MaxFuture > 0 && w.Source:
+		return nil, logical.ErrorAt(s.Pos, logical.CodeOption, "", "table %s has 'scan.watermark.max-future', and its watermarks come from the connector (SOURCE_WATERMARK())",
+			logical.TableName(s.Table))
+	case w.Future == physical.DropFutureRows && s.Handle.ChangelogKinds() != "I":
+		return nil, bind.Unsupported(s.Pos, "'scan.watermark.future-rows' = 'drop' on a table of changes")
+	}
 	if strings.EqualFold(o["scan.watermark.emit.strategy"], "on-periodic") {
 		every := c.env.Config["pipeline.auto-watermark-interval"]
 		if every == "" {

@@ -110,6 +110,16 @@ const (
 	NullDrop
 )
 
+// FuturePolicy says what happens to rows further ahead of processing time than MaxFuture ('scan.watermark.future-rows').
+type FuturePolicy uint8
+
+// The policies.
+const (
+	FutureKeep FuturePolicy = iota
+	FutureDrop
+	FutureFail
+)
+
 // InputOrder is the order in which a source takes rows from its splits ('weir.input-order').
 type InputOrder uint8
 
@@ -136,6 +146,11 @@ type Source struct {
 	// TimeColumn names the event time column, for messages.
 	TimeColumn string
 	NullRows   NullPolicy
+	// MaxFuture, when positive, is how far event times may be ahead of processing time ('scan.watermark.max-future'): a row beyond it does not advance the
+	// watermark and is counted. FutureZone is the zone whose wall clock event times are on, nil when they are instants.
+	MaxFuture  time.Duration
+	FutureRows FuturePolicy
+	FutureZone *time.Location
 	// Need says which Before vectors the plan needs. NeedSeq asks for row numbers.
 	Need    WatermarkNeed
 	NeedSeq bool

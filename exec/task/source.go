@@ -179,7 +179,7 @@ func (s *source) findSplits(ctx context.Context, snap *TaskSnapshot) error {
 		s.w, s.emitted, s.rows, s.ended = from.Combined, from.Emitted, from.Rows, from.Ended
 		for _, ss := range from.Splits {
 			sp := s.addSplit(ss.Split)
-			sp.pos, sp.skip, sp.rows, sp.wm, sp.started, sp.first = ss.Position, ss.Skip, ss.Rows, ss.Watermark, ss.Started, ss.First
+			sp.pos, sp.skip, sp.rows, sp.wm, sp.started, sp.first, sp.judged = ss.Position, ss.Skip, ss.Rows, ss.Watermark, ss.Started, ss.First, ss.Judged
 			sp.finished = ss.State == Finished
 			s.comb.marks[sp.input], s.comb.states[sp.input] = ss.Watermark, ss.State
 		}

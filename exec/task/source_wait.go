@@ -58,9 +58,9 @@ func (s *source) position() *SourceSnapshot {
 	out := &SourceSnapshot{Combined: s.w, Emitted: s.emitted, Rows: s.rows, Ended: s.ended}
 	for _, sp := range s.splits {
 		ss := SplitSnapshot{Split: sp.spec, Position: sp.pos, Skip: sp.skip, Rows: sp.rows, Watermark: sp.wm, Started: sp.started, First: sp.first,
-			State: s.comb.State(sp.input)}
+			Judged: sp.judged, State: s.comb.State(sp.input)}
 		if len(sp.queue) > 0 {
-			ss.Position, ss.Skip = sp.queue[0].start, sp.skip+sp.queue[0].next
+			ss.Position, ss.Skip, ss.Judged = sp.queue[0].start, sp.skip+sp.queue[0].next, sp.queue[0].now
 		}
 		if sp.finished {
 			ss.State = Finished

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sort"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,6 +37,7 @@ type split struct {
 	heapAt   int
 	input    int       // number in the combiner
 	lastRow  time.Time // processing time of the last sign of life
+	judged   time.Time // processing time by which the rows to skip were found to be too far ahead or not
 }
 
 // contribution is the watermark before the split's next row, as the order of rows sees it.
@@ -63,9 +65,13 @@ type block struct {
 	lowEvent stream.Time // lowest event time
 	nullAt   int         // first row without event time when that is an error, else -1
 	dropped  []int       // for each row that was dropped for having no event time, the number of rows before it
+	now      time.Time   // processing time by which rows are judged to be too far ahead
+	futureAt int         // first row that is too far ahead when that is an error, else -1
+	future   []int       // for each row that is too far ahead, kept or dropped, the number of rows before it
 	next     int         // next row to consume
 	badNext  int
 	dropNext int
+	futNext  int
 	bytes    int64 // accounted
 	seen     bool
 	// Memory of event and prefix, given back when the queue and the runs are done with the block.
@@ -117,7 +123,7 @@ func (s *source) decode(ctx context.Context, w *worker, b *block) {
 		b.ready.Store(true)
 		s.signal()
 	}()
-	b.nullAt = -1
+	b.nullAt, b.futureAt = -1, -1
 	if b.raw.Decode == nil {
 		return
 	}
@@ -154,25 +160,29 @@ func (s *source) decode(ctx context.Context, w *worker, b *block) {
 		return
 	}
 	nulls := 0
-	for _, t := range b.event {
-		if t == stream.MinTime {
+	for i := range b.event {
+		if b.timeless(i) {
 			nulls++
 		}
 	}
 	if nulls > 0 {
 		switch s.spec.NullRows {
 		case NullFail:
-			for i, t := range b.event {
-				if t == stream.MinTime {
+			for i := range b.event {
+				if b.timeless(i) {
 					b.nullAt = i
 					break
 				}
 			}
 		case NullDrop:
-			if err := b.dropNulls(s, nulls); err != nil {
-				b.err = err
+			if b.err = b.remove(s, &b.dropped, func(t stream.Time) bool { return t == stream.MinTime }); b.err != nil {
 				return
 			}
+		}
+	}
+	if s.spec.MaxFuture > 0 {
+		if b.err = b.guard(s); b.err != nil {
+			return
 		}
 	}
 	b.lowEvent = stream.MaxTime
@@ -189,29 +199,68 @@ func (s *source) decode(ctx context.Context, w *worker, b *block) {
 	}
 }
 
-// dropNulls takes the rows without event time out; their marks go too.
-func (b *block) dropNulls(s *source, nulls int) error {
-	keep := make([]int32, 0, b.n-nulls)
+// timeless reports a row that has no event time and should have one. A deletion of an upsert source has its key only.
+func (b *block) timeless(i int) bool {
+	return b.event[i] == stream.MinTime && (b.kinds == nil || b.kinds[i] != stream.Delete)
+}
+
+// remove takes the rows out whose event time is of no use; their marks go too. For each of them list gets the number of rows before it.
+func (b *block) remove(s *source, list *[]int, useless func(stream.Time) bool) error {
+	keep, gone := make([]int32, 0, b.n), []int(nil)
 	for i, t := range b.event {
-		if t == stream.MinTime {
-			b.dropped = append(b.dropped, len(keep))
+		if useless(t) {
+			gone = append(gone, i)
+			*list = append(*list, len(keep))
 		} else {
 			keep = append(keep, int32(i))
 		}
+	}
+	if gone == nil {
+		return nil
 	}
 	for k, i := range keep {
 		b.event[k] = b.event[i]
 		b.prefix[1+k] = b.prefix[1+i]
 	}
 	b.event, b.prefix = b.event[:len(keep)], b.prefix[:1+len(keep)]
-	k := 0
-	for i := range b.bad { // Row counts good rows; the dropped ones are none any more
-		for k < len(b.dropped) && b.dropped[k]+k < b.bad[i].Row {
-			k++
+	before := func(row int) int { return sort.SearchInts(gone, row) }
+	for i := range b.bad { // Row counts good rows; those that are gone are none any more
+		b.bad[i].Row -= before(b.bad[i].Row)
+	}
+	if b.nullAt >= 0 {
+		b.nullAt -= before(b.nullAt)
+	}
+	if list != &b.dropped {
+		for i, row := range b.dropped {
+			b.dropped[i] -= before(row)
 		}
-		b.bad[i].Row -= k
 	}
 	return b.compact(s, keep)
+}
+
+// guard finds the rows whose event time is too far ahead of processing time. Whatever becomes of them, they do not advance the watermark.
+func (b *block) guard(s *source) error {
+	now := b.now
+	if z := s.spec.FutureZone; z != nil { // event times are those of the wall clock
+		_, offset := now.In(z).Zone()
+		now = now.Add(time.Duration(offset) * time.Second)
+	}
+	limit := stream.Time(now.Add(s.spec.MaxFuture).UnixMicro())
+	if s.spec.FutureRows == FutureDrop {
+		return b.remove(s, &b.future, func(t stream.Time) bool { return t > limit })
+	}
+	for i, t := range b.event {
+		if t <= limit {
+			continue
+		}
+		if s.spec.FutureRows == FutureFail {
+			b.futureAt = i
+			return nil
+		}
+		b.future = append(b.future, i)
+		b.prefix[1+i] = stream.MinTime
+	}
+	return nil
 }
 
 // compact keeps the rows of sel only.
@@ -294,7 +343,7 @@ func (s *source) read(ctx context.Context, sp *split) (readStatus, error) {
 		return 0, err
 	}
 	sp.wait = false
-	b := &block{split: sp, raw: raw, start: sp.pos, bytes: max(raw.Bytes, 0)}
+	b := &block{split: sp, raw: raw, start: sp.pos, bytes: max(raw.Bytes, 0), now: s.judgeBy(sp)}
 	if err := s.account.Grow(b.bytes); err != nil {
 		if raw.Discard != nil {
 			raw.Discard()
@@ -306,6 +355,18 @@ func (s *source) read(ctx context.Context, sp *split) (readStatus, error) {
 	s.blocks++
 	s.submit(ctx, func(w *worker) { s.decode(ctx, w, b) })
 	return readBlock, nil
+}
+
+// judgeBy is the processing time for the rows of the next block. Rows that are read again after a restore are judged as they were before, so that their
+// number is the same.
+func (s *source) judgeBy(sp *split) time.Time {
+	switch {
+	case s.spec.MaxFuture <= 0:
+		return time.Time{}
+	case sp.skip > 0 && !sp.judged.IsZero():
+		return sp.judged
+	}
+	return s.job.o.Clock.Now()
 }
 
 // frontStatus says what is known of a split's next row.
@@ -367,6 +428,9 @@ func (s *source) check(b *block) error {
 		for b.dropNext < len(b.dropped) && (whole || b.dropped[b.dropNext] < b.next) {
 			b.dropNext++
 		}
+		for b.futNext < len(b.future) && (whole || b.future[b.futNext] < b.next) {
+			b.futNext++
+		}
 		n := exchange.Bytes(b.rec)
 		grow := n - b.bytes
 		b.bytes = n
@@ -377,6 +441,10 @@ func (s *source) check(b *block) error {
 	if b.nullAt >= b.next {
 		return fmt.Errorf("table %s: event time column %s is NULL in row %d of %s: set 'scan.watermark.null-rows' to 'drop' or 'keep' to go on without it",
 			s.spec.Table, s.spec.TimeColumn, b.split.rows+int64(b.nullAt-b.next)+1, b.split.spec.ID)
+	}
+	if b.futureAt >= b.next {
+		return fmt.Errorf("table %s: event time column %s is more than %s ahead of processing time in row %d of %s: set 'scan.watermark.future-rows' to 'drop' or "+
+			"'keep' to go on", s.spec.Table, s.spec.TimeColumn, s.spec.MaxFuture, b.split.rows+int64(b.futureAt-b.next)+1, b.split.spec.ID)
 	}
 	return nil
 }
@@ -398,6 +466,9 @@ func (s *source) pass(b *block, to int) error {
 	}
 	for ; b.dropNext < len(b.dropped) && b.dropped[b.dropNext] < to; b.dropNext++ {
 		s.metrics.Counter(exec.NullTimeRows).Add(1)
+	}
+	for ; b.futNext < len(b.future) && b.future[b.futNext] < to; b.futNext++ {
+		s.metrics.Counter(exec.FutureRows).Add(1)
 	}
 	return nil
 }
@@ -463,7 +534,7 @@ func (s *source) learn(ctx context.Context, w *worker, sp *split) (err error) {
 		case err != nil:
 			return err
 		}
-		b := &block{split: sp, raw: raw}
+		b := &block{split: sp, raw: raw, now: s.judgeBy(sp)}
 		s.decode(ctx, w, b)
 		if b.err != nil {
 			b.release()

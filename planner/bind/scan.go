@@ -12,11 +12,10 @@ import (
 )
 
 // General options of a table, which are the engine's and not the connector's.
-var watermarkOptions = []string{"scan.watermark.emit.strategy", "scan.watermark.idle-timeout", "scan.watermark.null-rows"}
+var watermarkOptions = []string{"scan.watermark.emit.strategy", "scan.watermark.future-rows", "scan.watermark.idle-timeout", "scan.watermark.max-future",
+	"scan.watermark.null-rows"}
 
 var refusedOptions = map[string]Feature{
-	"scan.watermark.max-future":                featMaxFuture,
-	"scan.watermark.future-rows":               featFutureRows,
 	"scan.watermark.alignment.group":           featAlignment,
 	"scan.watermark.alignment.max-drift":       featAlignment,
 	"scan.watermark.alignment.update-interval": featAlignment,
@@ -51,7 +50,8 @@ func splitOptions(n ast.Node, options []catalog.Option) (general, own map[string
 }
 
 func checkWatermarkOption(n ast.Node, key, value string) error {
-	allowed := map[string][]string{"scan.watermark.emit.strategy": {"on-event", "on-periodic"}, "scan.watermark.null-rows": {"fail", "keep", "drop"}}[key]
+	allowed := map[string][]string{"scan.watermark.emit.strategy": {"on-event", "on-periodic"}, "scan.watermark.null-rows": {"fail", "keep", "drop"},
+		"scan.watermark.future-rows": {"keep", "drop", "fail"}}[key]
 	if allowed != nil {
 		for _, a := range allowed {
 			if strings.EqualFold(a, value) {
@@ -60,8 +60,12 @@ func checkWatermarkOption(n ast.Node, key, value string) error {
 		}
 		return logical.Errorf(n, logical.CodeOption, "", "option '%s' is one of %s, not '%s'", key, strings.Join(allowed, ", "), value)
 	}
-	if _, err := Duration(value); err != nil {
+	d, err := Duration(value)
+	if err != nil {
 		return logical.Errorf(n, logical.CodeOption, "", "option '%s': %v", key, err)
+	}
+	if d <= 0 && key == "scan.watermark.max-future" {
+		return logical.Errorf(n, logical.CodeOption, "", "option '%s' must be greater than 0", key)
 	}
 	return nil
 }
@@ -127,7 +131,9 @@ func (b *Binder) scan(n ast.Node, t *catalog.Table, options []catalog.Option) (l
 	case "":
 		return nil, logical.Errorf(n, logical.CodeNoSource, "", "table %s cannot be read: the connector '%s' only writes", shortName(t), t.Connector())
 	case "I,UA,D":
-		return nil, unsupported(n, Feature{"WEIR-1525", "reading a table that gives upserts (changelog mode I,UA,D)", ""})
+		if len(t.PrimaryKey) == 0 {
+			return nil, logical.Errorf(n, logical.CodeTable, "declare PRIMARY KEY (...) NOT ENFORCED", "table %s gives upserts and has no PRIMARY KEY: nothing says which row a change is of", shortName(t))
+		}
 	}
 	if err := checkColumns(n, t, h); err != nil {
 		return nil, err

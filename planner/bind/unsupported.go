@@ -53,8 +53,6 @@ var (
 	featEmit         = Feature{"WEIR-1520", "the hint EMIT", ""}
 	featStateTTL     = Feature{"WEIR-1520", "the hint STATE_TTL", ""}
 	featJoinHint     = Feature{"WEIR-1520", "a join hint", ""}
-	featMaxFuture    = Feature{"WEIR-1521", "the option 'scan.watermark.max-future'", ""}
-	featFutureRows   = Feature{"WEIR-1521", "the option 'scan.watermark.future-rows'", ""}
 	featAlignment    = Feature{"WEIR-1521", "watermark alignment ('scan.watermark.alignment.*')", ""}
 	featBadRecords   = Feature{"WEIR-1521", "the option 'bad-records.table'", ""}
 	featPercentile   = Feature{"WEIR-1522", "PERCENTILE_WATERMARK", ""}

@@ -13,7 +13,7 @@ import (
 )
 
 // Node is an operator of a plan: *Scan, *Values, *Calc, *WindowTableFunction, *LocalWindowAggregate, *GlobalWindowAggregate, *WindowAggregate,
-// *GroupAggregate, *Expand, *Union, *Sort, *Limit, *TopN, *Exchange, *Sink or *Collect.
+// *GroupAggregate, *ChangelogNormalize, *Expand, *Union, *Sort, *Limit, *TopN, *Exchange, *Sink or *Collect.
 //
 // A node may have several readers (a shared Scan): a plan is a graph without cycles, and nodes are told apart by their pointer.
 type Node interface {
@@ -180,6 +180,8 @@ func demands(n Node) (order bool, wm WatermarkNeed) {
 		return p.OrderNeeded, wm
 	case *WindowTableFunction, *Expand, *Exchange:
 		return p.OrderNeeded, p.WatermarkNeed
+	case *ChangelogNormalize:
+		return true, p.WatermarkNeed // the last row of a key counts
 	case *Union:
 		return p.OrderNeeded, p.WatermarkNeed
 	case *WindowAggregate:

@@ -46,6 +46,10 @@ type Watermark struct {
 	// IdleTimeout is after how much silence a split counts as idle, 0 for never ('scan.watermark.idle-timeout', 'table.exec.source.idle-timeout').
 	// Bounded splits are never idle.
 	IdleTimeout time.Duration
+	// MaxFuture is how far event times may be ahead of processing time, 0 for as far as they like ('scan.watermark.max-future'); Future says what becomes of
+	// rows beyond it ('scan.watermark.future-rows').
+	MaxFuture time.Duration
+	Future    FutureRows
 	// Periodic is the interval of 'on-periodic', 0 for 'on-event'.
 	Periodic time.Duration
 }
@@ -59,6 +63,18 @@ const (
 	KeepNullRows          // kept, does not advance the watermark; skipped by windows and counted there
 	DropNullRows          // dropped and counted
 )
+
+// FutureRows is what becomes of rows too far ahead of processing time. They are counted and never advance the watermark.
+type FutureRows uint8
+
+// The policies.
+const (
+	KeepFutureRows FutureRows = iota
+	DropFutureRows
+	FailFutureRows
+)
+
+func (f FutureRows) String() string { return [...]string{"keep", "drop", "fail"}[f] }
 
 func (n NullRows) String() string { return [...]string{"fail", "keep", "drop"}[n] }
 
@@ -87,7 +103,11 @@ func NewScan(t *catalog.Table, h catalog.ConnectorTable, columns []int, metadata
 	if wm != nil {
 		s.props.EventTime = wm.Column
 	}
-	if h.ChangelogKinds() != "I" {
+	switch h.ChangelogKinds() {
+	case "I":
+	case "I,UA,D":
+		s.props.Changelog = Upsert
+	default:
 		s.props.Changelog = Retract
 	}
 	if len(t.PrimaryKey) > 0 {
@@ -150,6 +170,9 @@ func (s *Scan) Details() []Detail {
 		}
 		if w.IdleTimeout > 0 {
 			d = append(d, Detail{"idleTimeout", w.IdleTimeout.String()})
+		}
+		if w.MaxFuture > 0 {
+			d = append(d, Detail{"maxFuture", w.MaxFuture.String() + ", " + w.Future.String()})
 		}
 		if w.Periodic > 0 {
 			d = append(d, Detail{"emit", "every " + w.Periodic.String()})

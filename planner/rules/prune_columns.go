@@ -53,6 +53,11 @@ func prune(n logical.Node, need []bool) (out logical.Node, to []int) {
 				keep[i] = true
 			}
 		}
+		if n.Handle.ChangelogKinds() == "I,UA,D" { // a change is of the row with its key
+			for _, k := range n.Table.PrimaryKey {
+				keep[n.Table.Index(k)] = true
+			}
+		}
 		to = none(len(need))
 		for i, w := range n.Wanted {
 			if need[i] || keep[w] {
