@@ -167,9 +167,9 @@ func operators(t *testing.T) map[string]optest.Operator {
 	exact, out := windowed(tumble, events, key, call(events, "COUNT"))
 	exact.Exact = true
 	ops["exact"] = optest.Operator{New: func() []exec.Operator { return one(exact) }, Inputs: []types.Schema{events}, Output: out, Exact: true}
-	cascade, middle := windowed(tumble, events, key, call(events, "SUM", 2))
+	cascade, _ := windowed(tumble, events, key, call(events, "SUM", 2))
 	cascade.Properties = []op.WindowProperty{op.WindowTime}
-	middle = cols("k", str, "s", bigint, "wt", ts3)
+	middle := cols("k", str, "s", bigint, "wt", ts3)
 	cascade.Schema = middle
 	outer := op.WindowAggregateConfig{Window: op.Window{Kind: op.Tumble, Size: 20 * second, Precision: 3}, TimeColumn: 2, Keys: []int{0}, KeyTypes: []types.Type{str},
 		Aggregates: []op.Aggregate{call(middle, "SUM", 1), call(middle, "COUNT")}, Properties: []op.WindowProperty{op.WindowEnd},
@@ -218,6 +218,11 @@ func operators(t *testing.T) map[string]optest.Operator {
 		return op.NewExpand([]op.ExpandSet{{Columns: []int{0, 1}, ID: 0}, {Columns: []int{0, -1}, ID: 1}, {Columns: []int{-1, -1}, ID: 3}}, cols("k", str, "v", bigint, "id", bigint))
 	}, kv, cols("k", str, "v", bigint, "id", bigint), -1)
 	order := []op.SortKey{{Column: 1, Type: bigint}, {Column: 0, Type: str, Desc: true, NullsLast: true}}
+	upserts, words := cols("v", types.DecimalOf(6, 2), "k", str, "n", bigint), cols("k", bigint, "v", bigint)
+	ops["normalize"] = optest.Operator{New: func() []exec.Operator { return []exec.Operator{op.NewChangelogNormalize([]int{1}, upserts)} },
+		Inputs: []types.Schema{upserts}, Output: upserts, Time: -1, Keys: []int{1}}
+	ops["normalize words"] = optest.Operator{New: func() []exec.Operator { return []exec.Operator{op.NewChangelogNormalize([]int{0}, words)} },
+		Inputs: []types.Schema{words}, Output: words, Time: -1, Keys: []int{0}}
 	ops["sort"] = single(func() exec.Operator { return op.NewSort(order, kv, true) }, kv, kv, -1)
 	ops["top 3"] = single(func() exec.Operator { return op.NewTopN(order, 3, 0, kv) }, kv, kv, -1)
 	ops["top 2 offset 1"] = single(func() exec.Operator { return op.NewTopN(order, 2, 1, kv) }, kv, kv, -1)
@@ -232,7 +237,7 @@ func operators(t *testing.T) map[string]optest.Operator {
 }
 
 func TestOperators(t *testing.T) {
-	for _, file := range []string{"windows", "groups", "rows"} {
+	for _, file := range []string{"windows", "groups", "rows", "normalize"} {
 		t.Run(file, func(t *testing.T) { optest.Run(t, "testdata/"+file+".txt", operators(t)) })
 	}
 }
