@@ -97,12 +97,18 @@ func (e *castEval) kernel(ctx *Context, a arrow.Array) arrow.Array {
 	case types.BigInt:
 		return castFrom[int64](ctx, a, e.to)
 	case types.Float:
-		if e.to.Kind == types.Double {
+		switch e.to.Kind {
+		case types.Double:
 			return castFrom[float32](ctx, a, e.to)
+		case types.BigInt:
+			return castToBigInt[float32](ctx, a)
 		}
 	case types.Double:
-		if e.to.Kind == types.Float {
+		switch e.to.Kind {
+		case types.Float:
 			return castFrom[float64](ctx, a, e.to)
+		case types.BigInt:
+			return castToBigInt[float64](ctx, a)
 		}
 	case types.Timestamp, types.TimestampLTZ:
 		return e.timestamps(ctx, a, from)
@@ -155,6 +161,22 @@ func castTo[F, T int8 | int16 | int32 | int64 | float32 | float64](ctx *Context,
 		}
 	}
 	return finish(to.Arrow(), len(src), validity(ctx, len(src), operand{arr: a}), buf)
+}
+
+// castToBigInt truncates toward zero where every value fits.
+func castToBigInt[F float32 | float64](ctx *Context, a arrow.Array) arrow.Array {
+	src := rawValues[F](a)
+	buf, dst := newBuffer[int64](ctx, len(src))
+	fit := uint64(1)
+	for i, v := range src {
+		fit &= bit(v >= -(1<<63)) & bit(v < 1<<63) // not of a NaN
+		dst[i] = int64(v)
+	}
+	if fit == 0 {
+		buf.Release()
+		return nil
+	}
+	return finish(types.BigIntType.Arrow(), len(src), validity(ctx, len(src), operand{arr: a}), buf)
 }
 
 // castToDecimal casts integers where every value fits.
