@@ -33,7 +33,6 @@ SELECT /*+ STATE_TTL('s' = '1 d') */ id FROM s;
 WITH RECURSIVE a AS (SELECT 1) SELECT * FROM a;
 CREATE TABLE x (id INT, WATERMARK FOR ts AS PERCENTILE_WATERMARK(ts, 0.99), ts TIMESTAMP(3)) WITH ('connector' = 'test');
 CREATE TABLE x (id INT) WITH ('connector' = 'test', 'bad-records.table' = 'b');
-CREATE TABLE x (id INT) WITH ('connector' = 'test', 'scan.watermark.max-future' = '1 min');
 CREATE TABLE x (id RAW('a', 'b')) WITH ('connector' = 'test');
 CREATE TABLE x (id INT) DISTRIBUTED BY (id) INTO 3 BUCKETS WITH ('connector' = 'test');
 UPDATE t SET v = 1;
@@ -121,7 +120,6 @@ CREATE TABLE x (id TIMESTAMP_TZ) WITH ('connector' = 'test');
 
 -- Options, connectors and formats.
 
-CREATE TABLE x (id INT) WITH ('connector' = 'test', 'scan.watermark.future-rows' = 'drop');
 CREATE TABLE x (id INT) WITH ('connector' = 'test', 'scan.watermark.alignment.group' = 'g');
 CREATE TABLE x (id INT) WITH ('connector' = 'test', 'scan.watermark.alignment.max-drift' = '1 min');
 CREATE TABLE x (id INT) WITH ('connector' = 'test', 'scan.watermark.alignment.update-interval' = '1 s');

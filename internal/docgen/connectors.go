@@ -97,6 +97,8 @@ var tableOptionDocs = map[string][3]string{
 	"scan.watermark.emit.strategy": {"on-event or on-periodic", "on-event",
 		"When the watermark moves: behind every row, or every `pipeline.auto-watermark-interval` as in Flink."},
 	"scan.watermark.idle-timeout": {"duration", "`table.exec.source.idle-timeout`", "A split that has had no row for so long holds the watermark back no more."},
+	"scan.watermark.max-future":   {"duration", "", "Rows further ahead of processing time than this do not advance the watermark; they are counted."},
+	"scan.watermark.future-rows":  {"keep, drop or fail", "keep", "What happens to such rows."},
 	"scan.watermark.null-rows": {"fail, keep or drop", "fail",
 		"What happens to a row whose event time is NULL. Kept rows are left out by windows; kept and dropped ones are counted."},
 }
