@@ -14,11 +14,9 @@ type Setting struct {
 	Default string
 	Type    string // duration, integer, size, boolean, string, or values joined by |
 	Doc     string
-	// Ignored keys are Flink's: accepted, so that scripts stay portable, without an effect here.
-	Ignored bool
 }
 
-// settings lists all keys that mean something here, and the keys of Flink that are often set in scripts and mean nothing here.
+// settings lists all keys that mean something here. Other keys of Flink are accepted without an effect, as Flink itself accepts any key.
 var settings = []Setting{
 	{Key: "parallelism.default", Default: "1", Type: "integer", Doc: "number of partitions of keyed operators"},
 	{Key: "table.local-time-zone", Default: "UTC", Type: "string", Doc: "session time zone, for TIMESTAMP_LTZ"},
@@ -40,13 +38,6 @@ var settings = []Setting{
 	{Key: "weir.check-contracts", Default: "false", Type: "boolean", Doc: "put a checker between any two operators (for tests)"},
 }
 
-// ignored lists Flink's keys that are accepted without an effect; a trailing * stands for any rest.
-var ignored = []string{
-	"table.sql-dialect", "table.exec.mini-batch.*", "table.optimizer.*", "table.exec.sink.*", "table.exec.emit.*", "table.exec.state.ttl", "table.plan.*",
-	"table.catalog-store.*", "table.display.*", "table.exec.*", "table.dynamic-table-options.enabled", "table.*", "sql-client.*", "sql-gateway.*", "pipeline.*",
-	"execution.*", "state.*", "restart-strategy.*", "rest.*", "taskmanager.*", "jobmanager.*", "metrics.*", "cluster.*", "env.*", "security.*", "io.*",
-}
-
 // Settings lists the configuration keys, by name.
 func Settings() []Setting {
 	out := append([]Setting(nil), settings...)
@@ -61,16 +52,6 @@ func findSetting(key string) *Setting {
 		}
 	}
 	return nil
-}
-
-// isIgnored reports a key of Flink's that has no effect here.
-func isIgnored(key string) bool {
-	for _, p := range ignored {
-		if prefix, ok := strings.CutSuffix(p, "*"); ok && strings.HasPrefix(key, prefix) || p == key {
-			return true
-		}
-	}
-	return false
 }
 
 // checkSetting validates a key and its value.

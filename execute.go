@@ -294,7 +294,7 @@ func (db *DB) runPlan(ctx context.Context, sql string, p *planner.Result, o Exec
 		res.Job = j
 		if bounded && !o.Background || !bounded && strings.EqualFold(db.Config()["table.dml-sync"], "true") && !o.Background {
 			if err := j.Wait(ctx); err != nil {
-				j.Cancel()
+				_ = j.Cancel()
 				return err
 			}
 			res.RowCount = j.Stats().RowsOut

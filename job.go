@@ -40,7 +40,6 @@ type Job struct {
 	started time.Time
 	budget  *exec.Budget
 	job     *task.Job
-	ended   time.Time
 }
 
 // start builds the plan and starts it.

@@ -157,16 +157,6 @@ func integer(t types.Type) (types.Type, error) {
 	return t, wrong(t, "an integer", "INT")
 }
 
-func exact(t types.Type) (types.Type, error) {
-	if t.Kind == types.Decimal {
-		return t, nil
-	}
-	if t, err := integer(t); err == nil {
-		return t, nil
-	}
-	return t, wrong(t, "an integer or DECIMAL", "DECIMAL(38, 18)")
-}
-
 func number(t types.Type) (types.Type, error) {
 	switch {
 	case t.Kind == types.Null:
@@ -195,13 +185,6 @@ func boolean(t types.Type) (types.Type, error) {
 }
 
 func anything(t types.Type) (types.Type, error) { return t, nil }
-
-func typed(t types.Type) (types.Type, error) {
-	if t.Kind == types.Null {
-		return t, fmt.Errorf("of a known type: write CAST(NULL AS type)")
-	}
-	return t, nil
-}
 
 func datetime(t types.Type) (types.Type, error) {
 	switch {

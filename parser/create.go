@@ -203,7 +203,6 @@ type elements struct {
 	columns   []*ast.ColumnDef
 	watermark *ast.WatermarkDef
 	key       *ast.PrimaryKey
-	distr     *ast.Distribution
 }
 
 func (e *elements) parse() {

@@ -20,12 +20,10 @@ type stream struct {
 	log    []string // changelog lines
 	looked int      // lines that changelog has shown
 	table  *weir.FinalTable
-	bad    error // an impossible change
 	// saved is the last checkpoint with what had been emitted up to it.
 	saved    *weir.Snapshot
 	savedLog int
 	stopped  bool
-	failed   error // seen by `failure`
 	expected bool
 }
 
@@ -415,7 +413,7 @@ func (s *stream) leave(context.Context) error {
 	}
 	state := s.job.State()
 	err := s.job.Err()
-	s.job.Cancel()
+	_ = s.job.Cancel()
 	if state == weir.JobFailed && !s.expected {
 		return fmt.Errorf("stream %s has failed: %w", s.name, err)
 	}

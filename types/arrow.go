@@ -163,7 +163,7 @@ func Append(b array.Builder, v any, t Type) error {
 		b.AppendNull()
 		return nil
 	}
-	ok := true
+	var ok bool
 	switch b := b.(type) {
 	case *array.BooleanBuilder:
 		ok = appendTo(b.Append, v)

@@ -66,7 +66,7 @@ func TestCastMatrix(t *testing.T) {
 		if err != nil || strings.TrimSpace(rest) != "" {
 			t.Fatalf("cannot evaluate %s: %v, rest %q", k.expr, err, rest)
 		}
-		got := answer{}
+		var got answer
 		r, err := Cast(v.val, from, to, time.UTC)
 		switch {
 		case err != nil:

@@ -38,7 +38,7 @@ func DecodeText(t testing.TB, f connectors.RecordFormat, c connectors.FormatConf
 			}
 			if !ok {
 				if eof {
-					return out, errors.New("Header wants more than there is")
+					return out, errors.New("the header wants more than there is")
 				}
 				end = min(end+size, len(data))
 				continue

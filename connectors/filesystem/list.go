@@ -61,7 +61,11 @@ func (t *table) list() ([]file, error) {
 				return nil
 			}
 			if t.pattern != nil && !t.pattern.MatchString(path) {
-				if abs, err := filepath.Abs(path); err != nil || !t.pattern.MatchString(abs) {
+				abs, err := filepath.Abs(path)
+				if err != nil {
+					return err
+				}
+				if !t.pattern.MatchString(abs) {
 					return nil
 				}
 			}

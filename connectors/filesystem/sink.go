@@ -147,7 +147,7 @@ func (s *sink) stage() error {
 	run := 0
 	err := filepath.WalkDir(s.t.path, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // another sink may be at work here
+			return nil //nolint:nilerr // another sink may be at work here
 		}
 		var n int
 		if _, err := fmt.Sscanf(e.Name(), "part-%d-", &n); err == nil {

@@ -79,7 +79,7 @@ func checkRows(t *testing.T, r *rand.Rand, c catalog.Call, s catalog.Signature, 
 	var ts []types.Type
 	for i, typ := range c.Args {
 		cols[i] = expr.RandomColumn(r, typ, n)
-		var e expr.Evaluator = expr.Column(i, typ)
+		e := expr.Column(i, typ)
 		if r.IntN(3) == 0 { // a constant
 			for k := range cols[i] {
 				cols[i][k] = cols[i][0]

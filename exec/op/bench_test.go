@@ -131,7 +131,7 @@ func benchRun(b *testing.B, text bool, ops ...exec.Operator) {
 			b.StopTimer()
 			for _, o := range ops {
 				o.Close()
-				o.Open(ctx, benchEnv(), nil)
+				_ = o.Open(ctx, benchEnv(), nil)
 			}
 			mx = stream.MinTime
 			b.StartTimer()

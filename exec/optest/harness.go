@@ -253,7 +253,6 @@ type part struct {
 	pending []pendingRow
 	wm      stream.Time // of the script
 	told    stream.Time // to the operator
-	enough  bool
 }
 
 type pendingRow struct {
