@@ -161,6 +161,12 @@ func (f Format) OpenFile(ctx context.Context, in connectors.ReadAtSeeker, name s
 	if deltas(r, p.leaf) {
 		mem = memory.DefaultAllocator
 	}
+	for _, c := range p.leaf {
+		if r.MetaData().Schema.Column(c).MaxRepetitionLevel() > 0 {
+			mem = zeroed{mem}
+			break
+		}
+	}
 	p.pr, err = pqarrow.NewFileReader(r, pqarrow.ArrowReadProperties{}, mem)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -187,6 +193,24 @@ func deltas(r *file.Reader, leaf []int) bool {
 		}
 	}
 	return false
+}
+
+// zeroed gives memory that is zero: the library counts on that where it makes the offsets of lists.
+type zeroed struct{ memory.Allocator }
+
+func (z zeroed) Allocate(n int) []byte {
+	b := z.Allocator.Allocate(n)
+	clear(b)
+	return b
+}
+
+func (z zeroed) Reallocate(n int, b []byte) []byte {
+	had := len(b)
+	b = z.Allocator.Reallocate(n, b)
+	if had < len(b) {
+		clear(b[had:])
+	}
+	return b
 }
 
 // Rows is the number of rows of the file.
