@@ -163,3 +163,14 @@ func TestPrintable(t *testing.T) {
 		t.Errorf("cut: %q", got)
 	}
 }
+
+// TestTextResults: EXPLAIN and SHOW CREATE TABLE print text, not a table with one cell.
+func TestTextResults(t *testing.T) {
+	out := formatted(t, WriterOptions{}, "CREATE TABLE m (a INT); SHOW CREATE TABLE m; EXPLAIN SELECT a FROM m;")
+	if !strings.HasPrefix(out, "CREATE TABLE ") || !strings.Contains(out, "\n== ") || strings.Contains(out, "+--") || strings.Contains(out, `\n`) {
+		t.Errorf("got\n%s", out)
+	}
+	if out = formatted(t, WriterOptions{Format: "csv"}, "CREATE TABLE m (a INT); SHOW CREATE TABLE m;"); !strings.HasPrefix(out, "result\n\"CREATE TABLE") {
+		t.Errorf("csv:\n%s", out)
+	}
+}

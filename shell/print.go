@@ -51,6 +51,9 @@ func (r *Runner) Print(q *weir.Query) (rows int64, err error) {
 			more = true
 			b = firstRows(b, int(n))
 		}
+		if rows == 0 && q.Job() == nil && isText(b, w) {
+			return n, r.printText(b, w.(*tableWriter))
+		}
 		if err := locked(func() error { return w.batch(b) }); err != nil {
 			return rows, err
 		}
@@ -72,6 +75,31 @@ func (r *Runner) Print(q *weir.Query) (rows int64, err error) {
 		r.note(fmt.Sprintf("only the first %d rows are shown (%s)", rows, how))
 	}
 	return rows, nil
+}
+
+// isText reports a result that is a text of several lines and not a table: EXPLAIN, SHOW CREATE TABLE.
+func isText(b weir.Batch, w rowWriter) bool {
+	t, ok := w.(*tableWriter)
+	if !ok || t.always || len(t.columns) != 1 {
+		return false
+	}
+	for i := range b.Len() {
+		if col := b.Record.Column(0); col.IsNull(b.Row(i)) || !strings.Contains(string(t.raw(b, b.Row(i), 0)), "\n") {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *Runner) printText(b weir.Batch, t *tableWriter) error {
+	for i := range b.Len() {
+		for _, line := range strings.Split(strings.TrimRight(string(t.raw(b, b.Row(i), 0)), "\n"), "\n") {
+			if _, err := fmt.Fprintln(r.Out, printable(line)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // firstRows selects the first n rows of b.

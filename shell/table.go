@@ -101,10 +101,15 @@ func (w *tableWriter) text(b weir.Batch, r, j int) []byte {
 	if col.IsNull(r) {
 		return append(w.cell[:0], "<NULL>"...)
 	}
-	w.cell = weir.AppendText(w.cell[:0], col, r, w.columns[j].Type, w.o.Zone)
-	if !isPrintableASCII(w.cell) {
+	if w.raw(b, r, j); !isPrintableASCII(w.cell) {
 		w.cell = append(w.cell[:0], printable(string(w.cell))...)
 	}
+	return w.cell
+}
+
+// raw returns the text of a cell that is not NULL as it is; it is valid until the next call.
+func (w *tableWriter) raw(b weir.Batch, r, j int) []byte {
+	w.cell = weir.AppendText(w.cell[:0], b.Record.Column(j), r, w.columns[j].Type, w.o.Zone)
 	return w.cell
 }
 
