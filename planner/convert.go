@@ -22,7 +22,7 @@ type converter struct {
 	scans    map[string]*shared
 	warnings []Warning
 	// late is the node that a logical.LateRows stands for; lateRoots are the sinks of late rows.
-	late      map[*logical.LateRows]physical.Node
+	late      map[logical.Node]physical.Node // and a logical.BadRecords
 	lateRoots []physical.Node
 }
 
@@ -141,7 +141,7 @@ func (c *converter) convert(n logical.Node, final bool) (physical.Node, error) {
 		return physical.NewWindowTableFunction(in, n.Window), nil
 	case *logical.Aggregate:
 		return c.aggregate(n, final)
-	case *logical.LateRows:
+	case *logical.LateRows, *logical.BadRecords:
 		return c.late[n], nil
 	case *logical.Expand:
 		in, err := c.convert(n.In, final)
@@ -321,16 +321,21 @@ func (c *converter) lateRows(a *logical.Aggregate, out physical.Node) error {
 	if g, ok := out.(*physical.GlobalWindowAggregate); ok {
 		out = g.Local()
 	}
+	return c.aside(a.Late.Rows, physical.NewLateRows(out, *a.Window, a.Late.Columns, a.Late.Rows.Columns, a.Name), a.Late.Sink)
+}
+
+// aside makes a sink for rows that are not the statement's: late rows, bad records.
+func (c *converter) aside(leaf logical.Node, rows physical.Node, sink *logical.Sink) error {
 	if c.late == nil {
-		c.late = map[*logical.LateRows]physical.Node{}
+		c.late = map[logical.Node]physical.Node{}
 	}
-	c.late[a.Late.Rows] = physical.NewLateRows(out, *a.Window, a.Late.Columns, a.Late.Rows.Columns, a.Name)
-	sink, err := c.sink(a.Late.Sink, false)
+	c.late[leaf] = rows
+	out, err := c.sink(sink, false)
 	if err != nil {
 		return err
 	}
-	sink.(*physical.Sink).Aside = true
-	c.lateRoots = append(c.lateRoots, sink)
+	out.(*physical.Sink).Aside = true
+	c.lateRoots = append(c.lateRoots, out)
 	return nil
 }
 
@@ -495,7 +500,12 @@ func (c *converter) rawScan(s *logical.Scan, wanted []int) (*physical.Scan, erro
 	if err != nil {
 		return nil, err
 	}
-	return physical.NewScan(t, s.Handle, columns, metadata, out, wm, s.Pos), nil
+	scan := physical.NewScan(t, s.Handle, columns, metadata, out, wm, s.Pos)
+	if s.Bad != nil {
+		scan.KeepBad = true
+		err = c.aside(s.Bad.Rows, physical.NewBadRecords(scan, s.Bad.Rows.Columns), s.Bad.Sink)
+	}
+	return scan, err
 }
 
 func (c *converter) watermark(s *logical.Scan, at []int) (*physical.Watermark, error) {

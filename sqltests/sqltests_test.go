@@ -18,7 +18,7 @@ func TestSuite(t *testing.T) {
 		variants = variants[:1]
 	}
 	cfg := sqltests.Config{Connectors: all.Connectors(), Formats: all.Formats()}
-	for _, dir := range []string{"cases", "conformance", "functions", "queries", "statements", "bugs"} {
+	for _, dir := range []string{"cases", "conformance", "functions", "queries", "statements", "time", "bugs"} {
 		t.Run(dir, func(t *testing.T) { sqltests.RunWith(t, dir, cfg, variants) })
 	}
 }

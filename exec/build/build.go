@@ -42,11 +42,14 @@ func Graph(p *physical.Plan, o Options) (*task.Graph, error) {
 		o.Zone = time.UTC
 	}
 	b := &builder{o: o, g: &task.Graph{}, readers: map[physical.Node]int{}, made: map[physical.Node]*stage{}, times: map[string]int{},
-		need: map[physical.Node]physical.WatermarkNeed{}, judges: map[physical.Node]*stage{}}
+		need: map[physical.Node]physical.WatermarkNeed{}, judges: map[physical.Node]*stage{},
+		sources: map[physical.Node][]*task.Task{}}
 	nodes := p.Nodes()
 	for _, n := range nodes {
 		for _, in := range n.Inputs() {
-			if _, late := n.(*physical.LateRows); !late { // it hangs on the side
+			switch n.(type) {
+			case *physical.LateRows, *physical.BadRecords: // they hang on the side
+			default:
 				b.readers[in]++
 			}
 		}
@@ -61,8 +64,10 @@ func Graph(p *physical.Plan, o Options) (*task.Graph, error) {
 		b.needs(n)
 	}
 	for _, r := range p.Roots {
-		if err := b.root(r); err != nil {
-			return nil, err
+		for b.turn = range b.turns(r) {
+			if err := b.root(r); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return b.g, nil
@@ -76,8 +81,10 @@ type builder struct {
 	made     map[physical.Node]*stage // nodes that several readers share
 	times    map[string]int           // how often a node's id was used
 	need     map[physical.Node]physical.WatermarkNeed
-	judges   map[physical.Node]*stage // the operators that judge late rows, by their nodes
-	merges   bool                     // some task chooses between inputs
+	judges   map[physical.Node]*stage       // the operators that judge late rows, by their nodes
+	sources  map[physical.Node][]*task.Task // of each scan: one for each time that it is read
+	turn     int                            // which of them a sink of bad records is built for
+	merges   bool                           // some task chooses between inputs
 	parallel bool
 }
 
@@ -202,7 +209,9 @@ func (b *builder) make(n physical.Node) (*stage, error) {
 		if err != nil {
 			return nil, err
 		}
-		return b.sourceTask(n, src), nil
+		st := b.sourceTask(n, src)
+		b.sources[n] = append(b.sources[n], st.task)
+		return st, nil
 	case *physical.Values:
 		src, err := b.values(n, id)
 		if err != nil {
@@ -215,6 +224,8 @@ func (b *builder) make(n physical.Node) (*stage, error) {
 		return b.exchange(n, id)
 	case *physical.LateRows:
 		return b.lateRows(n, id)
+	case *physical.BadRecords:
+		return b.badRecords(n, id)
 	}
 	if g, ok := n.(*physical.GlobalWindowAggregate); ok && b.exactPhases(g) {
 		return b.exactWindow(g, id)

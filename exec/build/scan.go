@@ -24,7 +24,7 @@ func (b *builder) source(s *physical.Scan, id string) (*task.Source, error) {
 	if !ok {
 		return nil, fmt.Errorf("table %s cannot be read: its connector is a sink only", s.Table.Path)
 	}
-	scan := connectors.Scan{Columns: s.Columns, Metadata: s.Metadata, Limit: s.Limit}
+	scan := connectors.Scan{Columns: s.Columns, Metadata: s.Metadata, Limit: s.Limit, KeepBad: s.KeepBad}
 	spec := &task.Source{ID: id, Name: s.Op(), Table: s.Table.Path.String(), MaxOpenSplits: task.DefaultMaxOpenSplits,
 		Open: func() (connectors.Source, error) { return table.Source(scan) }}
 	if s.Table.File != "" {

@@ -22,6 +22,7 @@ func (g *Graph) ends() (sources, sinks map[string]bool) {
 	for _, t := range g.Tasks {
 		if t.Source != nil {
 			sources[t.Source.ID] = true
+			walk(t.Source.Bad)
 		}
 		walk(t.To)
 		for _, op := range t.Head {

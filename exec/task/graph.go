@@ -163,6 +163,9 @@ type Source struct {
 	Interval time.Duration
 	// OnBad is offered every bad record that was skipped, in order, on the task's goroutine; may be nil.
 	OnBad func(connectors.BadRecord) error
+	// Bad take the bad records that were skipped, as rows that BadBatch makes of them; times are when they were met.
+	Bad      []Target
+	BadBatch func(bad []connectors.BadRecord, times []time.Time) arrow.RecordBatch
 	// BlockBytes is the budget for the blocks of all open splits together; 0 for the default.
 	BlockBytes int
 }

@@ -62,6 +62,8 @@ type source struct {
 	finished  bool // the chain has been ended
 	stopped   bool
 	headSides [][]*side
+	badTo     fanout            // the table of bad records
+	bad       badRecords        // met since the last item
 	markers   []*barrierRequest // wait until there is nothing to read
 }
 
@@ -82,6 +84,7 @@ func newSource(j *Job, t *Task) *source {
 		s.blockBytes = defaultBlockBytes
 	}
 	s.blockBytes = min(s.blockBytes, maxBlockBytes)
+	s.badTo = newFanout(s.receivers(s.spec.Bad, map[any]receiver{}))
 	for _, op := range t.Head {
 		var sides []*side
 		for _, name := range sortedKeys(op.Side) {
@@ -348,6 +351,12 @@ func (s *source) step(ctx context.Context) (nextStatus, error) {
 		s.idleCheck()
 		it, status, err = s.nextArrival(ctx, limit)
 	}
+	if err == nil && len(s.bad.list) > 0 {
+		if status != nextItem {
+			it, status = &item{wm: stream.MinTime, idle: s.sentIdle}, nextItem
+		}
+		s.takeBad(it)
+	}
 	if err != nil || status != nextItem {
 		return status, err
 	}
@@ -427,6 +436,9 @@ func (s *source) deliver(ctx context.Context, it *item) error {
 	for _, c := range it.count {
 		op := s.task.Head[c.op]
 		s.job.metricsOf(op.ID, op.Name, 0).Counter(c.name).Add(c.value)
+	}
+	if err := s.sendBad(ctx, it.bad); err != nil {
+		return err
 	}
 	out := it.out
 	it.out = nil
@@ -508,6 +520,7 @@ func (s *source) enough() {
 			keep = append(keep, it)
 			continue
 		}
+		s.bad.add(it.bad)
 		it.release()
 	}
 	s.items = keep
@@ -517,6 +530,13 @@ func (s *source) enough() {
 
 func (s *source) endChain(ctx context.Context) error {
 	s.closeSplits()
+	if err := s.sendBad(ctx, s.bad); err != nil {
+		return err
+	}
+	s.bad = badRecords{}
+	if err := s.badTo.end(ctx, 0); err != nil {
+		return err
+	}
 	if err := s.to.end(ctx, 0); err != nil {
 		return err
 	}

@@ -35,6 +35,7 @@ func (s *source) control(ctx context.Context) (done bool, err error) {
 // cut puts a barrier behind the rows taken so far.
 func (s *source) cut(r *barrierRequest) {
 	it := &item{wm: stream.MinTime, barrier: r, cut: s.position(), counts: s.countRows()}
+	s.takeBad(it)
 	it.ready.Store(true)
 	s.items = append(s.items, it)
 	s.stopping = s.stopping || r.barrier.Stop

@@ -458,6 +458,7 @@ func (s *source) pass(b *block, to int) error {
 	for ; b.badNext < len(b.bad) && b.bad[b.badNext].Row < to; b.badNext++ {
 		s.metrics.Counter(exec.BadRows).Add(1)
 		s.job.showBad(s.spec, b.bad[b.badNext])
+		s.keepBad(b.bad[b.badNext])
 		if s.spec.OnBad != nil {
 			if err := s.spec.OnBad(b.bad[b.badNext]); err != nil {
 				return err

@@ -95,6 +95,7 @@ type item struct {
 	// What goes behind the rows.
 	wm      stream.Time
 	idle    bool
+	bad     badRecords // met before the item
 	barrier *barrierRequest
 	cut     *SourceSnapshot
 	counts  map[string]int64

@@ -15,11 +15,12 @@ import (
 var watermarkOptions = []string{"scan.watermark.emit.strategy", "scan.watermark.future-rows", "scan.watermark.idle-timeout", "scan.watermark.max-future",
 	"scan.watermark.null-rows"}
 
+const badTableOption = "bad-records.table"
+
 var refusedOptions = map[string]Feature{
 	"scan.watermark.alignment.group":           featAlignment,
 	"scan.watermark.alignment.max-drift":       featAlignment,
 	"scan.watermark.alignment.update-interval": featAlignment,
-	"bad-records.table":                        featBadRecords,
 }
 
 // splitOptions separates the general options from the connector's. n is the place for errors.
@@ -28,6 +29,13 @@ func splitOptions(n ast.Node, options []catalog.Option) (general, own map[string
 	for _, o := range options {
 		if f, ok := refusedOptions[o.Key]; ok {
 			return nil, nil, unsupported(n, f)
+		}
+		if o.Key == badTableOption {
+			if o.Value == "" {
+				return nil, nil, logical.Errorf(n, logical.CodeOption, "", "option '%s' is empty: it names a table", o.Key)
+			}
+			general[o.Key] = o.Value
+			continue
 		}
 		if !strings.HasPrefix(o.Key, "scan.watermark.") && !strings.HasPrefix(o.Key, "weir.") {
 			own[o.Key] = o.Value
@@ -159,6 +167,11 @@ func (b *Binder) scan(n ast.Node, t *catalog.Table, options []catalog.Option) (l
 			return nil, within(n, where, err)
 		}
 		s.Computed[i] = x
+	}
+	if target := general[badTableOption]; target != "" {
+		if s.Bad, err = b.badRecords(n, t, target); err != nil {
+			return nil, err
+		}
 	}
 	if w := t.Watermark; w != nil {
 		s.Watermark = &logical.Watermark{Column: t.Index(w.Column), Options: general}

@@ -54,7 +54,6 @@ var (
 	featStateTTL     = Feature{"WEIR-1520", "the hint STATE_TTL", ""}
 	featJoinHint     = Feature{"WEIR-1520", "a join hint", ""}
 	featAlignment    = Feature{"WEIR-1521", "watermark alignment ('scan.watermark.alignment.*')", ""}
-	featBadRecords   = Feature{"WEIR-1521", "the option 'bad-records.table'", ""}
 	featPercentile   = Feature{"WEIR-1522", "PERCENTILE_WATERMARK", ""}
 	featDistribution = Feature{"WEIR-1523", "DISTRIBUTED BY", ""}
 )

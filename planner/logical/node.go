@@ -32,6 +32,7 @@ type Scan struct {
 	Watermark *Watermark
 	Wanted    []int
 	Limit     int64 // 0: all
+	Bad       *Bad  // set by 'bad-records.table'
 	Pos       ast.Pos
 }
 

@@ -27,6 +27,8 @@ type Scan struct {
 	Projections []logical.Expr
 	// Watermark is nil for a table without one.
 	Watermark *Watermark
+	// KeepBad: bad records go into a table (BadRecords).
+	KeepBad bool
 	// Limit is how many rows are wanted at most, 0 for all: a hint to the connector.
 	Limit int64
 	// Pos is where the table stands in the text.
