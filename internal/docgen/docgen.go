@@ -47,6 +47,7 @@ var generators = map[string]func(root, arg string) (string, error){
 	"file":          file,
 	"refused":       refused,
 	"differences":   castDifferences,
+	"asked":         functionDifferences,
 }
 
 // Replace writes the generated parts of a page anew.
