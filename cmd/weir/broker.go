@@ -31,7 +31,7 @@ func (a *app) brokerCmd() *cobra.Command {
 	return cmd
 }
 
-var topicName = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,249}$`)
+var topicName = regexp.MustCompile(`^[a-zA-Z0-9._-]+$`) // at most 249 bytes, too: counted repetition would take a millisecond of each start
 
 func (a *app) broker(listen string, topics []string) error {
 	host, port, err := net.SplitHostPort(listen)
@@ -55,7 +55,7 @@ func (a *app) broker(listen string, topics []string) error {
 				return usageError{fmt.Errorf("--topic %s: the number of partitions must be between 1 and 10000", t)}
 			}
 		}
-		if !topicName.MatchString(name) {
+		if len(name) > 249 || !topicName.MatchString(name) {
 			return usageError{fmt.Errorf("--topic %s: a topic's name has letters, digits, '.', '_' and '-' only", t)}
 		}
 		opts = append(opts, kfake.SeedTopics(int32(n), name))
