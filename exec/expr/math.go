@@ -151,7 +151,10 @@ func newRound(c *call, cut func(types.Dec, int) types.Dec) (Evaluator, error) {
 
 // roundFloat rounds the shortest decimal text of v.
 func roundFloat(v float64, n, size int, cut func(types.Dec, int) types.Dec) float64 {
-	if math.IsNaN(v) || math.IsInf(v, 0) || v == 0 {
+	if v == 0 {
+		return 0 // -0.0 too: Flink rounds a decimal, which has no such zero
+	}
+	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return v
 	}
 	// v = digits * 10^exp, with at most 17 digits.

@@ -229,6 +229,14 @@ func floorTime(c *call, ceil bool) (Evaluator, error) {
 			return f + unitMicros[unit]
 		}
 	}
+	// fromWall gives the instant for what the wall clock w of the instant us was rounded to. Up to hours it is that many microseconds away: in the hour that
+	// a zone has twice the rounded wall clock alone would not say which of the two is meant.
+	fromWall := func(conv *types.ZoneConv, us, w, r int64) int64 {
+		if unitMonths[unit] == 0 && unitMicros[unit] <= types.MicrosPerHour {
+			return us + r - w
+		}
+		return conv.FromWall(r, types.CastRule)
+	}
 	return rows(func(e *env, o []operand) (func(int) (int64, error), error) {
 		v := reader[int64](o[0])
 		switch {
@@ -265,7 +273,7 @@ func floorTime(c *call, ceil bool) (Evaluator, error) {
 					r = round(w + 1)
 				}
 				if t.Kind == types.TimestampLTZ {
-					r = conv.FromWall(r, types.CastRule)
+					r = fromWall(conv, us, w, r)
 				}
 				n, ok := mulChecked(r, 1000)
 				if !ok {
@@ -275,7 +283,10 @@ func floorTime(c *call, ceil bool) (Evaluator, error) {
 			}, nil
 		case t.Kind == types.TimestampLTZ:
 			conv := e.zoneConv()
-			return func(i int) (int64, error) { return conv.FromWall(round(conv.ToWall(v(i))), types.CastRule), nil }, nil
+			return func(i int) (int64, error) {
+				w := conv.ToWall(v(i))
+				return fromWall(conv, v(i), w, round(w)), nil
+			}, nil
 		}
 		return func(i int) (int64, error) { return round(v(i)), nil }, nil
 	})(c)
