@@ -234,7 +234,7 @@ func (s *repl) statements(ctx context.Context, text, file string) error {
 		if s.file == nil {
 			s.r.Writer.Width = max(readline.GetScreenWidth(), 0)
 		}
-		err := s.r.run(soft, hard, st, file)
+		err := s.r.run(soft, hard, st, source{text, file})
 		s.adopt()
 		switch {
 		case err == nil:
@@ -245,7 +245,7 @@ func (s *repl) statements(ctx context.Context, text, file string) error {
 			}
 			return nil
 		}
-		s.r.PrintError(st.Place(err), text, file)
+		s.r.PrintError(place(st, err), text, file)
 		if file != "" {
 			return nil
 		}
@@ -258,8 +258,8 @@ func (s *repl) statements(ctx context.Context, text, file string) error {
 
 // adopt takes over the jobs that a statement has left in the background: their end is told beside the prompt.
 func (s *repl) adopt() {
-	for i, j := range s.r.jobs {
-		entry := s.r.backs[i]
+	for _, b := range s.r.jobs {
+		j, entry := b.job, b.entry
 		s.jobs.Go(func() {
 			select {
 			case <-j.Done():
@@ -281,7 +281,7 @@ func (s *repl) adopt() {
 			io.WriteString(s.rl.Stderr(), text)
 		})
 	}
-	s.r.jobs, s.r.backs = nil, nil
+	s.r.jobs = nil
 }
 
 // leave stops the jobs in the background, in order.

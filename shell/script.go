@@ -10,6 +10,7 @@ import (
 	"sync"
 	"syscall"
 	"time"
+	"unicode"
 
 	"github.com/weir-sql/weir"
 )
@@ -34,13 +35,22 @@ type Runner struct {
 	// Limit is how many rows of a bounded result are printed unless Writer.MaxRows says less; 0 for all. Unlike MaxRows it is meant for a person.
 	Limit int64
 
-	mu    sync.Mutex  // of what is printed while a statement runs
-	shown bool        // there is a progress line
-	jobs  []*weir.Job // unbounded INSERTs that run on
-	// stats has an entry for each statement; backs are the entries of jobs, which are filled when they end.
+	mu    sync.Mutex // of what is printed while a statement runs
+	shown bool       // there is a progress line
+	jobs  []*background
+	// stats has an entry for each statement; those of jobs are filled when they end.
 	stats []*StatementStats
-	backs []*StatementStats
 }
+
+// background is an unbounded INSERT that runs on.
+type background struct {
+	job   *weir.Job
+	entry *StatementStats
+	told  chan struct{} // closed when the job has ended and its failure has been told
+}
+
+// source is the text that a statement comes from, and its file.
+type source struct{ text, name string }
 
 // StatementStats is the entry of one statement in the file of --stats.
 type StatementStats struct {
@@ -80,7 +90,7 @@ func (r *Runner) RunScript(ctx context.Context, text, name string) int {
 	script := weir.Split(text)
 	status := ExitOK
 	for i, st := range script.Statements {
-		err := r.run(ctx, context.Background(), st, name)
+		err := r.run(ctx, context.Background(), st, source{text, name})
 		switch {
 		case err == nil:
 			continue
@@ -90,7 +100,7 @@ func (r *Runner) RunScript(ctx context.Context, text, name string) int {
 			r.stopJobs()
 			return ExitInterrupted
 		}
-		r.PrintError(st.Place(err), text, name)
+		r.PrintError(place(st, err), text, name)
 		status = ExitFailed
 		if !r.ContinueOnError {
 			r.stopJobs()
@@ -118,6 +128,9 @@ func (r *Runner) closed(left int) int {
 
 // PrintError prints an error with its place in the text.
 func (r *Runner) PrintError(err error, text, name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.erase()
 	var e *weir.Error
 	if errors.As(err, &e) {
 		fmt.Fprint(r.Err, "error: "+e.Render(text, name))
@@ -126,19 +139,35 @@ func (r *Runner) PrintError(err error, text, name string) {
 	fmt.Fprintf(r.Err, "error: %v\n", err)
 }
 
+// place gives an error of a statement its place in the script: that of the statement when it has none of its own.
+func place(st weir.Statement, err error) error {
+	var e *weir.Error
+	if !errors.As(err, &e) || e.Line > 0 {
+		return st.Place(err)
+	}
+	at := *e
+	at.Line, at.Column, at.Offset = st.Line, st.Column, st.Offset
+	word := strings.IndexFunc(st.Text, unicode.IsSpace)
+	if word < 0 {
+		word = len(st.Text)
+	}
+	at.End = st.Offset + word
+	return &at
+}
+
 // RunStatement runs one statement and waits for it, unless it is an INSERT without an end. When ctx ends the statement is stopped in order. Positions in
 // its error are those of the statement's own text.
 func (r *Runner) RunStatement(ctx context.Context, st weir.Statement) error {
-	return r.run(ctx, context.Background(), st, "")
+	return r.run(ctx, context.Background(), st, source{})
 }
 
 // run runs one statement. The end of soft stops it in order, that of hard at once; either gives errStopped.
-func (r *Runner) run(soft, hard context.Context, st weir.Statement, file string) (err error) {
+func (r *Runner) run(soft, hard context.Context, st weir.Statement, from source) (err error) {
 	if soft.Err() != nil {
 		return errStopped
 	}
 	began := time.Now()
-	entry := &StatementStats{File: file, Statement: firstLine(st.Text), Line: st.Line}
+	entry := &StatementStats{File: from.name, Statement: firstLine(st.Text), Line: st.Line}
 	r.stats = append(r.stats, entry)
 	defer func() {
 		wall := time.Since(began)
@@ -176,7 +205,7 @@ func (r *Runner) run(soft, hard context.Context, st weir.Statement, file string)
 	case res.Query != nil:
 		return r.runQuery(soft, hard, res.Query, entry, began)
 	case res.Job != nil:
-		return r.runInsert(soft, hard, res.Job, entry, began)
+		return r.runInsert(soft, hard, res.Job, entry, began, func(err error) { r.PrintError(place(st, err), from.text, from.name) })
 	case r.Interactive:
 		r.note("ok")
 	}
@@ -214,13 +243,23 @@ func (r *Runner) runQuery(soft, hard context.Context, q *weir.Query, entry *Stat
 	return err
 }
 
-// runInsert waits for an INSERT that has an end, and remembers one that has none.
-func (r *Runner) runInsert(soft, hard context.Context, job *weir.Job, entry *StatementStats, began time.Time) error {
+// runInsert waits for an INSERT that has an end, and remembers one that has none. failed prints an error of the latter, whatever runs then.
+func (r *Runner) runInsert(soft, hard context.Context, job *weir.Job, entry *StatementStats, began time.Time, failed func(error)) error {
 	if !job.Bounded() && !strings.EqualFold(r.DB.Config()["table.dml-sync"], "true") {
-		r.jobs, r.backs = append(r.jobs, job), append(r.backs, entry)
+		b := &background{job: job, entry: entry, told: make(chan struct{})}
+		r.jobs = append(r.jobs, b)
 		if r.Interactive {
 			r.note(fmt.Sprintf("job %s runs in the background: %s (\\jobs lists, \\stop %s stops it)", job.ID(), job.Name(), job.ID()))
+			close(b.told)
+			return nil
 		}
+		go func() {
+			defer close(b.told)
+			<-job.Done()
+			if job.State() == weir.JobFailed {
+				failed(job.Err())
+			}
+		}()
 		return nil
 	}
 	defer stopWith(soft, hard, job)()
@@ -262,44 +301,41 @@ func stopJob(job *weir.Job) {
 // WaitJobs waits for the INSERTs that run on and prints their summaries.
 func (r *Runner) WaitJobs(ctx context.Context) int {
 	status := ExitOK
-	for i, j := range r.jobs {
-		stop := r.watch(j, nil)
-		err := j.Wait(ctx)
+	for len(r.jobs) > 0 {
+		b := r.jobs[0]
+		stop := r.watch(b.job, nil)
+		err := b.job.Wait(ctx)
 		stop()
 		if ctx.Err() != nil {
-			status = ExitInterrupted
-			break
+			r.stopJobs()
+			return ExitInterrupted
 		}
-		r.endJob(j, r.backs[i])
+		r.jobs = r.jobs[1:]
+		r.endJob(b)
 		if err != nil {
-			r.PrintError(err, "", "")
 			status = ExitFailed
 		}
-		r.jobs[i] = nil
 	}
-	r.stopJobs()
 	return status
 }
 
 // stopJobs stops the INSERTs that run on, all at a time, and prints their summaries.
 func (r *Runner) stopJobs() {
 	var wg sync.WaitGroup
-	for _, j := range r.jobs {
-		if j != nil {
-			wg.Go(func() { stopJob(j) })
-		}
+	for _, b := range r.jobs {
+		wg.Go(func() { stopJob(b.job) })
 	}
 	wg.Wait()
-	for i, j := range r.jobs {
-		if j != nil {
-			r.endJob(j, r.backs[i])
-		}
+	for _, b := range r.jobs {
+		r.endJob(b)
 	}
-	r.jobs, r.backs = nil, nil
+	r.jobs = nil
 }
 
 // endJob prints the summary of a job that has ended.
-func (r *Runner) endJob(j *weir.Job, entry *StatementStats) {
+func (r *Runner) endJob(b *background) {
+	<-b.told
+	j, entry := b.job, b.entry
 	s := j.Stats()
 	entry.Stats, entry.Watermark = s, watermarkOf(s)
 	if err := j.Err(); err != nil {
@@ -326,6 +362,9 @@ func (r *Runner) WriteStats(w io.Writer) error {
 
 func (r *Runner) note(s string) {
 	if !r.Quiet && s != "" {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.erase()
 		fmt.Fprintln(r.Err, s)
 	}
 }

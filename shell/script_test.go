@@ -225,3 +225,27 @@ SELECT 'beside' AS x;`
 		t.Errorf("%d jobs are left", len(jobs))
 	}
 }
+
+// TestBackgroundFailure: an INSERT that fails beside a query that has no end is told at once.
+func TestBackgroundFailure(t *testing.T) {
+	const sql = `CREATE TABLE e (id BIGINT) WITH ('connector' = 'datagen', 'rows-per-second' = '1000');
+CREATE TABLE n (id BIGINT) WITH ('connector' = 'blackhole');
+INSERT INTO n SELECT id / (id - id) FROM e;
+SELECT id FROM e;`
+	db, err := weir.Open(weir.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	out, errOut := &bytes.Buffer{}, &lookout{text: "script.sql:3:", found: cancel}
+	r := &Runner{DB: db, Out: out, Err: errOut, Writer: WriterOptions{Format: "csv"}}
+	if status := r.RunScript(ctx, sql, "script.sql"); status != ExitInterrupted || !strings.Contains(errOut.buf.String(), "error: script.sql:3:") {
+		t.Errorf("status %d, %s", status, errOut.buf.String())
+	}
+	// Alone it makes the status 1.
+	_, text, status := runText(t, nil, strings.TrimSuffix(sql, "SELECT id FROM e;"))
+	if status != ExitFailed || strings.Count(text, "error: ") != 1 {
+		t.Errorf("status %d, %s", status, text)
+	}
+}
