@@ -174,7 +174,7 @@ func TestErrors(t *testing.T) {
 	}{
 		{[]string{"path", "DIR/none.json"}, "no such file or folder: 'DIR/none.json' (working folder "},
 		{[]string{"path", "DIR/*.none", "format", "json"}, "no file matches the pattern 'DIR/*.none' (working folder "},
-		{[]string{"path", "DIR/bad.json"}, "DIR/bad.json:2: id: 'x' is not an INT; to go on behind bad records set 'json.ignore-parse-errors' = 'true'"},
+		{[]string{"path", "DIR/bad.json"}, "DIR/bad.json:2: id: 'x' is not an INT; to go on behind bad records set 'json.ignore-parse-errors' = 'true' or 'bad-records.table'"},
 		{[]string{"path", "DIR/cut.json.gz"}, "DIR/cut.json.gz: the gzip data ends early, behind line "},
 		{[]string{"path", "DIR/no.json.gz"}, "DIR/no.json.gz: this is no gzip file: "},
 		{[]string{"path", "DIR/some.xz", "format", "json"}, "DIR/some.xz: this compression is not supported; gzip (.gz), zstd (.zst) and bzip2 (.bz2) are"},

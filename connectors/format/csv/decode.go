@@ -539,6 +539,6 @@ func (r *run) fail(raw []byte, line int64, why string) error {
 		r.bad = append(r.bad, b)
 		return nil
 	}
-	b.Err += "; to go on behind bad records set 'csv.ignore-parse-errors' = 'true'"
+	b.Err += "; to go on behind bad records set 'csv.ignore-parse-errors' = 'true' or 'bad-records.table'"
 	return &b
 }
