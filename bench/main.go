@@ -8,6 +8,7 @@
 package main
 
 import (
+	"compress/gzip"
 	"flag"
 	"fmt"
 	"log"
@@ -57,6 +58,9 @@ func main() {
 		log.Fatal(err)
 	}
 	if err := startup(&out); err != nil {
+		log.Fatal(err)
+	}
+	if err := manyFiles(&out); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Print(out.String())
@@ -285,5 +289,51 @@ func startup(out *strings.Builder) error {
 		fs = append(fs, f)
 	}
 	fmt.Fprintf(out, "Start to the end of a query over one row, whole process: %.0f ms wall, %.0f ms CPU, peak %.0f MiB.\n", median(fs, wall)*1000, median(fs, cpu)*1000, median(fs, peak))
+	return nil
+}
+
+// manyFiles measures a scan of 5,000 compressed files of one day each, in order of event time: it may hold 64 open files and 100 MiB.
+func manyFiles(out *strings.Builder) error {
+	const files, rows = 5000, 200
+	dir := path("days")
+	if _, err := os.Stat(dir); err != nil {
+		if err := os.MkdirAll(dir+".new", 0o755); err != nil {
+			return err
+		}
+		day := time.Date(2010, 1, 1, 0, 0, 0, 0, time.UTC)
+		for i := range files {
+			f, err := os.Create(filepath.Join(dir+".new", fmt.Sprintf("d%04d.json.gz", i*7%files))) // names in another order than days
+			if err != nil {
+				return err
+			}
+			z := gzip.NewWriter(f)
+			for r := range rows {
+				fmt.Fprintf(z, "{\"k\":%d,\"ts\":\"%s\"}\n", r%5, day.Add(time.Duration(i*24*60+7*r)*time.Minute).Format("2006-01-02 15:04:05.000"))
+			}
+			if err := z.Close(); err != nil {
+				return err
+			}
+			if err := f.Close(); err != nil {
+				return err
+			}
+		}
+		if err := os.Rename(dir+".new", dir); err != nil {
+			return err
+		}
+	}
+	script := fmt.Sprintf("CREATE TABLE e (k INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '1' HOUR) WITH ('connector' = 'filesystem', 'path' = '%s', 'format' = 'json'); "+
+		"SELECT window_start, COUNT(*) AS n FROM TUMBLE(TABLE e, DESCRIPTOR(ts), INTERVAL '1' DAY) GROUP BY window_start, window_end", dir)
+	// 64 files beside standard input, output, error, and what the runtime keeps open.
+	cmd := exec.Command("sh", "-c", "ulimit -n 72; exec \"$@\"", "sh", path("weir"), "--quiet", "--format", "csv", "--no-header", "-c", script)
+	cmd.Stderr = os.Stderr
+	began := time.Now()
+	got, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("weir over %d files: %w", files, err)
+	}
+	if n := strings.Count(string(got), fmt.Sprintf(",%d\n", rows)); n != files {
+		return fmt.Errorf("weir over %d files: %d days with %d rows", files, n, rows)
+	}
+	fmt.Fprintf(out, "\n%d gzip files of one day each, named in another order, under a limit of 72 open files: %.1f s wall, peak %.0f MiB.\n", files, time.Since(began).Seconds(), maxRSS(cmd.ProcessState))
 	return nil
 }
