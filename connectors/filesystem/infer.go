@@ -1,6 +1,7 @@
 package filesystem
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -10,8 +11,11 @@ import (
 	"github.com/weir-sql/weir/connectors"
 )
 
-// inferBytes is how much of a file inference looks at.
-const inferBytes = 1 << 20
+// inferBytes is how much of a file inference looks at; more, up to the end of the first line, when that is longer, but not more than inferMost.
+const (
+	inferBytes = 1 << 20
+	inferMost  = 256 << 20
+)
 
 // infer reads the columns off the first file that is not empty; weir.infer.rows (1000) says how many records.
 func (t *table) infer(ctx context.Context) (connectors.Inferred, error) {
@@ -91,6 +95,15 @@ func (t *table) inferFile(ctx context.Context, f file, rows int) (connectors.Inf
 		eof := err == io.EOF || err == io.ErrUnexpectedEOF
 		if err != nil && !eof {
 			return connectors.Inferred{}, r.readError(err)
+		}
+		for !eof && n < inferMost && bytes.IndexByte(sample[:n], '\n') < 0 {
+			sample = append(sample, make([]byte, len(sample))...)
+			var more int
+			more, err = io.ReadFull(r.in, sample[n:])
+			n += more
+			if eof = err == io.EOF || err == io.ErrUnexpectedEOF; err != nil && !eof {
+				return connectors.Inferred{}, r.readError(err)
+			}
 		}
 		return format.Infer(sample[:n], f.path, eof, rows, t.formatOpts)
 	}
