@@ -17,6 +17,7 @@ import (
 	"github.com/weir-sql/weir/catalog"
 	"github.com/weir-sql/weir/connectors"
 	"github.com/weir-sql/weir/connectors/builtin"
+	"github.com/weir-sql/weir/connectors/watermark"
 	"github.com/weir-sql/weir/exec/build"
 	"github.com/weir-sql/weir/exec/task"
 	"github.com/weir-sql/weir/planner"
@@ -62,14 +63,17 @@ type DB struct {
 	config map[string]string
 	zone   *time.Location
 	jobs   map[string]*Job
-	lastID int64
-	closed bool
+	// generators of watermarks, by their names in upper case
+	generators map[string]watermark.Factory
+	lastID     int64
+	closed     bool
 }
 
 // Open validates the options and opens a session. It starts nothing.
 func Open(o Options) (*DB, error) {
 	db := &DB{opts: o, connectors: map[string]connectors.Connector{}, formats: map[string]connectors.Format{}, catalogs: catalog.New(),
-		config: map[string]string{}, jobs: map[string]*Job{}, zone: time.UTC, allocator: o.Allocator}
+		config: map[string]string{}, jobs: map[string]*Job{},
+		generators: map[string]watermark.Factory{"PERCENTILE_WATERMARK": watermark.Percentile}, zone: time.UTC, allocator: o.Allocator}
 	db.connectors[goConnector] = &goTables{sources: map[string]*goSource{}}
 	for _, c := range append(builtin.Connectors(), o.Connectors...) {
 		db.connectors[c.Name()] = c
@@ -204,10 +208,11 @@ func (db *DB) TablePath(name string) (string, error) {
 func (db *DB) env() planner.Env {
 	config := db.Config()
 	return planner.Env{
-		Catalogs: db.catalogs,
-		Config:   config,
-		Connect:  db.connect,
-		Fold:     build.Fold(db.Zone(), db.opts.Clock),
+		Catalogs:  db.catalogs,
+		Config:    config,
+		Connect:   db.connect,
+		Generator: db.generator,
+		Fold:      build.Fold(db.Zone(), db.opts.Clock),
 	}
 }
 

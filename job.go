@@ -53,7 +53,7 @@ func (j *Job) start(ctx context.Context, plan *physical.Plan, o ExecOptions, q *
 	_, database := j.db.catalogs.Current()
 	config["database"] = database // for CURRENT_DATABASE()
 	g, err := build.Graph(plan, build.Options{
-		Config: config, Zone: j.db.Zone(), Clock: j.db.opts.Clock, Allocator: j.db.allocator, Database: database,
+		Config: config, Zone: j.db.Zone(), Clock: j.db.opts.Clock, Allocator: j.db.allocator, Database: database, Generators: j.db.watermarkGenerators(),
 		Collect: func(*physical.Collect) (connectors.Sink, error) { return &deliver{q: q, take: o.OnBatch}, nil },
 	})
 	if err != nil {

@@ -512,8 +512,9 @@ func (c *converter) watermark(s *logical.Scan, at []int) (*physical.Watermark, e
 	if s.Watermark == nil {
 		return nil, nil
 	}
-	w := &physical.Watermark{Column: at[s.Watermark.Column], Source: s.Watermark.Expr == nil}
-	if !w.Source {
+	w := &physical.Watermark{Column: at[s.Watermark.Column], Source: s.Watermark.Expr == nil && s.Watermark.Generator == "",
+		Generator: s.Watermark.Generator, Args: s.Watermark.Args}
+	if s.Watermark.Expr != nil {
 		w.Expr = logical.Remap(s.Watermark.Expr, at)
 	}
 	o := s.Watermark.Options

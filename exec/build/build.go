@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/weir-sql/weir/connectors"
+	"github.com/weir-sql/weir/connectors/watermark"
 	"github.com/weir-sql/weir/exec"
 	"github.com/weir-sql/weir/exec/expr"
 	"github.com/weir-sql/weir/exec/op"
@@ -26,6 +27,8 @@ type Options struct {
 	Allocator memory.Allocator
 	Zone      *time.Location
 	Database  string // what CURRENT_DATABASE() gives
+	// Generators are the watermark generators that tables may name, by their names in upper case.
+	Generators map[string]watermark.Factory
 	// Collect makes the sink that takes the rows of a SELECT.
 	Collect func(c *physical.Collect) (connectors.Sink, error)
 }

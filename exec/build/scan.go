@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/weir-sql/weir/connectors"
+	"github.com/weir-sql/weir/connectors/watermark"
 	"github.com/weir-sql/weir/exec/expr"
 	"github.com/weir-sql/weir/exec/stream"
 	"github.com/weir-sql/weir/exec/task"
@@ -53,7 +54,14 @@ func (b *builder) source(s *physical.Scan, id string) (*task.Source, error) {
 			spec.FutureZone = b.o.Zone
 		}
 		column = w.Column
-		if !w.Source {
+		if w.Generator != "" {
+			factory := b.o.Generators[w.Generator]
+			if factory == nil {
+				return nil, fmt.Errorf("table %s: the watermark generator %s is not registered in this session", s.Table.Path, w.Generator)
+			}
+			args := GeneratorArgs(w.Args)
+			spec.Generator = func() (watermark.Generator, error) { return factory(args) }
+		} else if !w.Source {
 			var err error
 			if mark, err = evaluator(w.Expr); err != nil {
 				return nil, err
@@ -69,6 +77,19 @@ func (b *builder) source(s *physical.Scan, id string) (*task.Source, error) {
 		return &preparer{projections: projections, schema: schema, mark: mark, column: column, clock: clock, zone: zone, database: db, mem: b.o.Allocator}
 	}
 	return spec, nil
+}
+
+// GeneratorArgs turns constants into what a watermark.Factory takes: intervals become time.Duration.
+func GeneratorArgs(values []any) []any {
+	out := make([]any, len(values))
+	for i, v := range values {
+		if d, ok := v.(types.DurationVal); ok {
+			out[i] = time.Duration(d) * time.Microsecond
+		} else {
+			out[i] = v
+		}
+	}
+	return out
 }
 
 // sourceConfig takes the session's settings for sources.

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/weir-sql/weir/connectors"
+	"github.com/weir-sql/weir/connectors/watermark"
 	"github.com/weir-sql/weir/exec"
 	"github.com/weir-sql/weir/exec/stream"
 )
@@ -146,6 +147,8 @@ type Source struct {
 	// TimeColumn names the event time column, for messages.
 	TimeColumn string
 	NullRows   NullPolicy
+	// Generator makes what gives the watermarks of a split, one for each, where the table names a generator instead of an expression.
+	Generator func() (watermark.Generator, error)
 	// MaxFuture, when positive, is how far event times may be ahead of processing time ('scan.watermark.max-future'): a row beyond it does not advance the
 	// watermark and is counted. FutureZone is the zone whose wall clock event times are on, nil when they are instants.
 	MaxFuture  time.Duration

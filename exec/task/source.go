@@ -183,6 +183,7 @@ func (s *source) findSplits(ctx context.Context, snap *TaskSnapshot) error {
 		for _, ss := range from.Splits {
 			sp := s.addSplit(ss.Split)
 			sp.pos, sp.skip, sp.rows, sp.wm, sp.started, sp.first, sp.judged = ss.Position, ss.Skip, ss.Rows, ss.Watermark, ss.Started, ss.First, ss.Judged
+			sp.generatorState = ss.Generator
 			sp.finished = ss.State == Finished
 			s.comb.marks[sp.input], s.comb.states[sp.input] = ss.Watermark, ss.State
 		}

@@ -63,6 +63,7 @@ func (s *source) position() *SourceSnapshot {
 		if len(sp.queue) > 0 {
 			ss.Position, ss.Skip, ss.Judged = sp.queue[0].start, sp.skip+sp.queue[0].next, sp.queue[0].now
 		}
+		ss.Generator = sp.generatorSnapshot()
 		if sp.finished {
 			ss.State = Finished
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/weir-sql/weir/connectors"
+	"github.com/weir-sql/weir/connectors/watermark"
 	"github.com/weir-sql/weir/exec"
 	"github.com/weir-sql/weir/exec/exchange"
 	"github.com/weir-sql/weir/exec/stream"
@@ -37,7 +38,10 @@ type split struct {
 	heapAt   int
 	input    int       // number in the combiner
 	lastRow  time.Time // processing time of the last sign of life
-	judged   time.Time // processing time by which the rows to skip were found to be too far ahead or not
+	// generator makes the split's watermarks where the table names one; generatorState is what it begins with after a restore.
+	generator      watermark.Generator
+	generatorState []byte
+	judged         time.Time // processing time by which the rows to skip were found to be too far ahead or not
 }
 
 // contribution is the watermark before the split's next row, as the order of rows sees it.
@@ -60,20 +64,22 @@ type block struct {
 	n     int // rows
 	bad   []connectors.BadRecord
 	// event has the event time of each row; prefix[i] the highest watermark of the rows before row i of the block. nil without a watermark.
-	event    []stream.Time
-	prefix   []stream.Time
-	lowEvent stream.Time // lowest event time
-	nullAt   int         // first row without event time when that is an error, else -1
-	dropped  []int       // for each row that was dropped for having no event time, the number of rows before it
-	now      time.Time   // processing time by which rows are judged to be too far ahead
-	futureAt int         // first row that is too far ahead when that is an error, else -1
-	future   []int       // for each row that is too far ahead, kept or dropped, the number of rows before it
-	next     int         // next row to consume
-	badNext  int
-	dropNext int
-	futNext  int
-	bytes    int64 // accounted
-	seen     bool
+	event      []stream.Time
+	prefix     []stream.Time
+	lowEvent   stream.Time // lowest event time
+	nullAt     int         // first row without event time when that is an error, else -1
+	dropped    []int       // for each row that was dropped for having no event time, the number of rows before it
+	now        time.Time   // processing time by which rows are judged to be too far ahead
+	futureAt   int         // first row that is too far ahead when that is an error, else -1
+	future     []int       // for each row that is too far ahead, kept or dropped, the number of rows before it
+	futureGone bool        // those were dropped
+	generator  []byte      // state of the split's generator before the block
+	next       int         // next row to consume
+	badNext    int
+	dropNext   int
+	futNext    int
+	bytes      int64 // accounted
+	seen       bool
 	// Memory of event and prefix, given back when the queue and the runs are done with the block.
 	times    *[]stream.Time
 	users    atomic.Int32 // but for the queue
@@ -247,6 +253,7 @@ func (b *block) guard(s *source) error {
 	}
 	limit := stream.Time(now.Add(s.spec.MaxFuture).UnixMicro())
 	if s.spec.FutureRows == FutureDrop {
+		b.futureGone = true
 		return b.remove(s, &b.future, func(t stream.Time) bool { return t > limit })
 	}
 	for i, t := range b.event {
@@ -417,6 +424,9 @@ func (s *source) check(b *block) error {
 	}
 	if !b.seen {
 		b.seen = true
+		if err := s.generate(b.split, b); err != nil {
+			return err
+		}
 		// Rows that were consumed before a restore are skipped; what lies before the first row to consume was counted then. Blocks may be cut otherwise now.
 		b.next += b.split.skip
 		b.split.skip = max(b.next-b.n, 0)
@@ -542,6 +552,14 @@ func (s *source) learn(ctx context.Context, w *worker, sp *split) (err error) {
 			return b.err
 		}
 		n := b.n
+		if s.spec.Generator != nil && n > 0 && b.prefix != nil {
+			g, err := s.spec.Generator()
+			if err != nil {
+				b.release()
+				return fmt.Errorf("table %s: the watermark: %w", s.spec.Table, err)
+			}
+			b.mark(g)
+		}
 		if n > 0 && b.prefix != nil {
 			sp.first = b.prefix[1].Add(-1)
 		}

@@ -487,7 +487,11 @@ func (d *declaration) finishWatermark(n ast.Node) error {
 	if c.Type.Precision > 3 {
 		d.b.extend(n, ast.ExtSyntax, "")
 	}
-	if !w.Source {
+	generator, _, err := d.b.generator(d.t, w)
+	if err != nil {
+		return err
+	}
+	if !w.Source && generator == "" {
 		x, err := d.b.expr(w.Expr, tableScope(d.t, true))
 		if err != nil {
 			return err

@@ -180,7 +180,9 @@ func (b *Binder) scan(n ast.Node, t *catalog.Table, options []catalog.Option) (l
 				return nil, logical.Errorf(n, logical.CodeTimeAttr, "declare WATERMARK FOR "+w.Column+" AS "+w.Column+" - INTERVAL '5' SECOND",
 					"table %s declares SOURCE_WATERMARK(), and the connector '%s' supplies no watermarks", shortName(t), t.Connector())
 			}
-		} else {
+		} else if s.Watermark.Generator, s.Watermark.Args, err = b.generator(t, w); err != nil {
+			return nil, within(n, where, err)
+		} else if s.Watermark.Generator == "" {
 			x, err := b.declared(w.Expr, tableScope(t, true))
 			if err != nil {
 				return nil, within(n, where, err)

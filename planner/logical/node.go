@@ -39,7 +39,10 @@ type Scan struct {
 // Watermark is a declared watermark. Column and the columns of Expr are positions in Table.Columns.
 type Watermark struct {
 	Column int
-	Expr   Expr // nil when the connector supplies watermarks
+	Expr   Expr // nil when the connector or a generator supplies watermarks
+	// Generator is the name of a generator, with its constants.
+	Generator string
+	Args      []any
 	// Options are the scan.watermark.* options of the table.
 	Options map[string]string
 }

@@ -43,6 +43,9 @@ type Watermark struct {
 	Expr logical.Expr
 	// Source: the connector supplies watermarks (SOURCE_WATERMARK()).
 	Source bool
+	// Generator names what makes the watermarks of each split from its event times, with its constants (values of package types); Expr is nil then.
+	Generator string
+	Args      []any
 	// Nulls says what becomes of a row whose event time is NULL ('scan.watermark.null-rows').
 	Nulls NullRows
 	// IdleTimeout is after how much silence a split counts as idle, 0 for never ('scan.watermark.idle-timeout', 'table.exec.source.idle-timeout').
@@ -163,7 +166,9 @@ func (s *Scan) Details() []Detail {
 	}
 	if w := s.Watermark; w != nil {
 		x := "SOURCE_WATERMARK()"
-		if !w.Source {
+		if w.Generator != "" {
+			x = w.Generator
+		} else if !w.Source {
 			x = w.Expr.String()
 		}
 		d = append(d, Detail{"watermark", x})

@@ -1,0 +1,57 @@
+package weir
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/weir-sql/weir/catalog"
+	"github.com/weir-sql/weir/connectors/watermark"
+	"github.com/weir-sql/weir/exec/build"
+)
+
+// Names of package connectors/watermark.
+type (
+	// WatermarkGenerator makes the watermarks of one split of a table.
+	WatermarkGenerator = watermark.Generator
+	// WatermarkFactory makes a generator from the constants in WATERMARK FOR ts AS name(ts, constants...).
+	WatermarkFactory = watermark.Factory
+)
+
+// RegisterWatermarkGenerator gives a generator a name in SQL: WATERMARK FOR ts AS name(ts, constants...) in CREATE TABLE has the factory make one for
+// each split of the table. The name is matched in any case; functions and names that are taken are refused. A generator that is a watermark.Snapshotter
+// keeps its state over restores.
+func (db *DB) RegisterWatermarkGenerator(name string, factory WatermarkFactory) error {
+	key := strings.ToUpper(name)
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	switch {
+	case key == "" || factory == nil:
+		return newError("WEIR-3010", "RegisterWatermarkGenerator needs a name and a factory", "")
+	case catalog.LookupFunction(key, catalog.Scalar) != nil || key == "SOURCE_WATERMARK" || db.generators[key] != nil:
+		return newError("WEIR-3010", fmt.Sprintf("RegisterWatermarkGenerator: the name %s is taken", name), "")
+	}
+	db.generators[key] = factory
+	return nil
+}
+
+// generator is bind.Env.Generator.
+func (db *DB) generator(name string, args []any) (known bool, err error) {
+	db.mu.Lock()
+	f := db.generators[name]
+	db.mu.Unlock()
+	if f == nil {
+		return false, nil
+	}
+	_, err = f(build.GeneratorArgs(args))
+	return true, err
+}
+
+func (db *DB) watermarkGenerators() map[string]watermark.Factory {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	out := map[string]watermark.Factory{}
+	for k, f := range db.generators {
+		out[k] = f
+	}
+	return out
+}
