@@ -3,6 +3,7 @@ package all
 
 import (
 	"github.com/weir-sql/weir/connectors"
+	"github.com/weir-sql/weir/connectors/format/avroconfluent"
 	"github.com/weir-sql/weir/connectors/kafka"
 )
 
@@ -11,5 +12,5 @@ func Connectors() []connectors.Connector {
 	return []connectors.Connector{kafka.Connector{}, kafka.Upsert{}}
 }
 
-// Formats returns the formats beyond builtin.Formats.
-func Formats() []connectors.Format { return nil }
+// Formats returns the formats beyond builtin.Formats: those that talk to a network.
+func Formats() []connectors.Format { return []connectors.Format{avroconfluent.Format{}} }

@@ -6,6 +6,7 @@ import (
 	"github.com/weir-sql/weir/connectors/blackhole"
 	"github.com/weir-sql/weir/connectors/datagen"
 	"github.com/weir-sql/weir/connectors/filesystem"
+	"github.com/weir-sql/weir/connectors/format/avro"
 	"github.com/weir-sql/weir/connectors/format/canal"
 	"github.com/weir-sql/weir/connectors/format/csv"
 	"github.com/weir-sql/weir/connectors/format/debezium"
@@ -27,5 +28,5 @@ func Connectors() []connectors.Connector {
 
 // Formats returns the formats.
 func Formats() []connectors.Format {
-	return []connectors.Format{canal.Format{}, csv.Format{}, debezium.Format{}, json.Format{}, maxwell.Format{}, parquet.Format{}, raw.Format{}}
+	return []connectors.Format{avro.Format{}, canal.Format{}, csv.Format{}, debezium.Format{}, json.Format{}, maxwell.Format{}, parquet.Format{}, raw.Format{}}
 }

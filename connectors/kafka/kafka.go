@@ -155,6 +155,9 @@ func (t *table) setFormats(connector string, options []connectors.Option) error 
 		p.prefix = which + name
 		known = append(known, connectors.PrefixOptions(p.prefix, f.Options()))
 		p.opts = connectors.FormatOptions(t.opts, p.prefix)
+		if topic := t.opts["topic"]; name == "avro-confluent" && p.opts["subject"] == "" && topic != "" && !strings.Contains(topic, ";") {
+			p.opts["subject"] = topic + map[bool]string{true: "-key", false: "-value"}[which == "key."] // as in Flink
+		}
 		return p, nil
 	}
 	var err error
