@@ -192,13 +192,7 @@ func (t *Table) nullID(insert bool, add func()) int32 {
 }
 
 func (t *Table) groupsWord(col arrow.Array, rows []int32, n int, out []int32, insert bool) {
-	t.w0 = resize(t.w0, n)
-	keys := t.w0
-	if rows == nil && isWord64(col.DataType()) {
-		keys = fixed[uint64](col)[:n] // no copy
-	} else {
-		loadWords(col, rows, n, keys)
-	}
+	keys := wordsOf(col, rows, n, &t.w0)
 	hasNull := col.NullN() > 0
 	if t.wordSlots == nil {
 		t.wordSlots = make([]wordSlot, minSlots)
@@ -269,17 +263,15 @@ func (t *Table) growWord() {
 }
 
 func (t *Table) groupsPair(cols []arrow.Array, rows []int32, n int, out []int32, insert bool) {
-	t.w0, t.w1 = resize(t.w0, n), resize(t.w1, n)
-	loadWords(cols[0], rows, n, t.w0)
-	loadWords(cols[1], rows, n, t.w1)
+	as, bs := wordsOf(cols[0], rows, n, &t.w0), wordsOf(cols[1], rows, n, &t.w1)
 	hasNull := cols[0].NullN() > 0 || cols[1].NullN() > 0
 	if t.pairSlots == nil {
 		t.pairSlots = make([]pairSlot, minSlots)
 	}
 	slots, mask := t.pairSlots, uint64(len(t.pairSlots)-1)
-	out = out[:n]
-	for i := range out {
-		a, b := t.w0[i], t.w1[i]
+	out, bs = out[:n], bs[:n]
+	for i, a := range as[:n] {
+		b := bs[i]
 		var nul uint8
 		if hasNull {
 			r := i
@@ -656,6 +648,16 @@ func (t *Table) charge() error {
 func (t *Table) Close() {
 	_ = t.acct.Grow(-t.charged)
 	*t = Table{acct: t.acct}
+}
+
+// wordsOf returns the keys of n rows: the column's own values where they can serve (what lies under a NULL has to be 0), or copies in buf.
+func wordsOf(col arrow.Array, rows []int32, n int, buf *[]uint64) []uint64 {
+	if rows == nil && isWord64(col.DataType()) && col.NullN() == 0 {
+		return fixed[uint64](col)[:n]
+	}
+	*buf = resize(*buf, n)
+	loadWords(col, rows, n, *buf)
+	return *buf
 }
 
 func isWord64(dt arrow.DataType) bool {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand"
+	"slices"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -313,5 +314,36 @@ func BenchmarkGroups(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// What lies under a NULL is no part of the key.
+func TestGarbageUnderNull(t *testing.T) {
+	column := func(values []int64, valid byte) arrow.Array {
+		d := array.NewData(arrow.PrimitiveTypes.Int64, len(values),
+			[]*memory.Buffer{memory.NewBufferBytes([]byte{valid}), memory.NewBufferBytes(arrow.Int64Traits.CastToBytes(values))}, nil, array.UnknownNullCount, 0)
+		defer d.Release()
+		return array.MakeFromData(d)
+	}
+	a, b := column([]int64{7, 8, 7, 9}, 0b0101), column([]int64{1, 2, 1, 2}, 0b1101) // (7, 1), (NULL, NULL), (7, 1), (NULL, 2)
+	c := column([]int64{5, 5, 5, 6}, 0b0101)                                         // 5, NULL, 5, NULL
+	for _, tt := range []struct {
+		name string
+		cols []arrow.Array
+		want []int32
+	}{{"one", []arrow.Array{c}, []int32{0, 1, 0, 1}}, {"two", []arrow.Array{a, b}, []int32{0, 1, 0, 2}}, {"first", []arrow.Array{c, column([]int64{1, 1, 1, 1}, 0xF)}, []int32{0, 1, 0, 1}}} {
+		var keys []arrow.DataType
+		for _, col := range tt.cols {
+			keys = append(keys, col.DataType())
+		}
+		for _, rows := range [][]int32{nil, {0, 1, 2, 3}} {
+			table, got := NewTable(keys, nil), make([]int32, 4)
+			if err := table.Groups(tt.cols, rows, 4, got); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("%s, rows %v: got %v, want %v", tt.name, rows, got, tt.want)
+			}
+		}
 	}
 }
