@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weir-sql/weir"
+	"github.com/weir-sql/weir/connectors/watermark"
 )
 
 func Example() {
@@ -149,6 +150,39 @@ func ExampleDB_Start() {
 	stats := job.Stats()
 	fmt.Println(job.State(), stats.RowsIn, "in", stats.RowsOut, "out", stats.LateRows, "late")
 	// Output: finished 3000 in 96 out 32 late
+}
+
+func ExampleDB_RegisterWatermarkGenerator() {
+	ctx := context.Background()
+	db, err := weir.Open(weir.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+
+	if err := db.RegisterWatermarkGenerator("half_a_minute", watermark.BoundedOutOfOrderness(30*time.Second)); err != nil {
+		log.Fatal(err)
+	}
+	err = db.Exec(ctx, `
+		CREATE TABLE rides (ended_at TIMESTAMP(3), WATERMARK FOR ended_at AS half_a_minute(ended_at))
+		WITH ('connector' = 'filesystem', 'path' = 'examples/data/rides.json', 'format' = 'json')`)
+	if err != nil {
+		log.Fatal(err)
+	}
+	q, err := db.Query(ctx, `SELECT ended_at, CURRENT_WATERMARK(ended_at) FROM rides LIMIT 2`)
+	if err != nil {
+		log.Fatal(err)
+	}
+	table, err := q.Final()
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, line := range table.CSV() {
+		fmt.Println(line)
+	}
+	// Output:
+	// 2024-05-01 08:00:01.435,NULL
+	// 2024-05-01 08:00:04.345,2024-05-01 07:59:31.434
 }
 
 func ExampleError() {
