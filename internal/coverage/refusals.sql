@@ -31,7 +31,6 @@ SELECT JSON_VALUE(name, '$.a') FROM t;
 SELECT name IS JSON FROM t;
 SELECT /*+ STATE_TTL('s' = '1 d') */ id FROM s;
 WITH RECURSIVE a AS (SELECT 1) SELECT * FROM a;
-CREATE TABLE x (id INT, WATERMARK FOR ts AS PERCENTILE_WATERMARK(ts, 0.99), ts TIMESTAMP(3)) WITH ('connector' = 'test');
 CREATE TABLE x (id RAW('a', 'b')) WITH ('connector' = 'test');
 CREATE TABLE x (id INT) DISTRIBUTED BY (id) INTO 3 BUCKETS WITH ('connector' = 'test');
 UPDATE t SET v = 1;
