@@ -195,8 +195,13 @@ func (db *DB) sessionStatement(ctx context.Context, stmt ast.Statement) (*Result
 		db.reset(key)
 		return &Result{}, true, nil
 	case *ast.Show:
-		if s.Kind == ast.ShowJobs {
+		switch s.Kind {
+		case ast.ShowJobs:
 			return &Result{Query: db.showJobs()}, true, nil
+		case ast.ShowWatermarks:
+			return &Result{Query: db.showWatermarks(ctx)}, true, nil
+		case ast.ShowLateRows:
+			return &Result{Query: db.showLateRows()}, true, nil
 		}
 	case *ast.StopJob:
 		return &Result{}, true, db.stopJob(ctx, s)

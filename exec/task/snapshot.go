@@ -69,6 +69,7 @@ type SplitSnapshot struct {
 	State     InputState
 	Started   bool
 	First     stream.Time // what it counts with before it is started
+	LastRow   time.Time   // processing time of its last row; zero before the first
 	Generator []byte      // state of its watermark generator at Position
 	Judged    time.Time   // processing time by which the first Skip rows were found to be too far ahead or not (MaxFuture)
 }

@@ -64,6 +64,9 @@ func (s *source) position() *SourceSnapshot {
 			ss.Position, ss.Skip, ss.Judged = sp.queue[0].start, sp.skip+sp.queue[0].next, sp.queue[0].now
 		}
 		ss.Generator = sp.generatorSnapshot()
+		if sp.rows > 0 {
+			ss.LastRow = sp.lastRow
+		}
 		if sp.finished {
 			ss.State = Finished
 		}

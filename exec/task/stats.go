@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/weir-sql/weir/connectors"
 	"github.com/weir-sql/weir/exec/stream"
@@ -32,7 +33,10 @@ type OperatorStats struct {
 type SourceStats struct {
 	ID, Table string
 	Watermark stream.Time
-	Splits    []SplitStats
+	// Timed says that the table has a watermark; Zone is the zone whose wall clock its event times are on, nil when they are instants.
+	Timed  bool
+	Zone   *time.Location
+	Splits []SplitStats
 	// BadRecords are the first bad records that were skipped since the start, a few, to show.
 	BadRecords []connectors.BadRecord
 }
@@ -43,6 +47,8 @@ type SplitStats struct {
 	Rows      int64
 	Watermark stream.Time
 	State     InputState
+	// LastRow is the processing time of the last row of an unbounded split; zero before it.
+	LastRow time.Time
 }
 
 // Counters returns the counters of all operators, summed over partitions, without asking the tasks.
@@ -106,12 +112,12 @@ func (j *Job) Stats(ctx context.Context) (Stats, error) {
 }
 
 func sourceStats(s *Source, from *SourceSnapshot) SourceStats {
-	ss := SourceStats{ID: s.ID, Table: s.Table, Watermark: from.Combined}
+	ss := SourceStats{ID: s.ID, Table: s.Table, Watermark: from.Combined, Timed: s.Times, Zone: s.FutureZone}
 	if from.Ended {
 		ss.Watermark = stream.MaxTime
 	}
 	for _, sp := range from.Splits {
-		ss.Splits = append(ss.Splits, SplitStats{Split: sp.Split.ID, Rows: sp.Rows, Watermark: sp.Watermark, State: sp.State})
+		ss.Splits = append(ss.Splits, SplitStats{Split: sp.Split.ID, Rows: sp.Rows, Watermark: sp.Watermark, State: sp.State, LastRow: sp.LastRow})
 	}
 	return ss
 }

@@ -1,0 +1,104 @@
+package weir_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weir-sql/weir"
+)
+
+func showRows(t *testing.T, db *weir.DB, sql string) []string {
+	t.Helper()
+	q, err := db.Query(t.Context(), sql)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for r, err := range q.All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, strings.TrimSpace(fmt.Sprintln(r.Values...)))
+	}
+	return out
+}
+
+func TestShowWatermarksAndLateRows(t *testing.T) {
+	clock := weir.NewVirtualClock(time.Date(2024, 5, 1, 10, 0, 0, 0, time.UTC))
+	db, err := weir.Open(weir.Options{Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	type row struct {
+		TS time.Time `weir:"ts,watermark=5s"`
+	}
+	at := func(s int) row { return row{time.Date(2024, 5, 1, 10, 0, s, 0, time.UTC)} }
+	busy, silent := make(chan row), make(chan row)
+	for name, c := range map[string]chan row{"busy": busy, "silent": silent} {
+		if err := db.RegisterTable(name, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec := func(sql string) {
+		t.Helper()
+		if err := db.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec("CREATE TABLE counts (w TIMESTAMP(6), n BIGINT)")
+	if got := showRows(t, db, "SHOW WATERMARKS"); got != nil {
+		t.Errorf("without a job: %q", got)
+	}
+	job, err := db.Start(t.Context(), `INSERT INTO counts SELECT window_start, COUNT(*) FROM TUMBLE(TABLE both_of_them, DESCRIPTOR(ts), INTERVAL '10' SECOND)
+		GROUP BY window_start, window_end`)
+	if err == nil {
+		t.Fatal("a table that does not exist was read")
+	}
+	exec("CREATE VIEW both_of_them AS SELECT ts FROM busy UNION ALL SELECT ts FROM silent")
+	job, err = db.Start(t.Context(), `INSERT INTO counts SELECT /*weir+ NAME('tens') */ window_start, COUNT(*)
+		FROM TUMBLE(TABLE both_of_them, DESCRIPTOR(ts), INTERVAL '10' SECOND) GROUP BY window_start, window_end`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	busy <- at(30)
+	if err := job.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	check := func(what string, got, want []string) {
+		t.Helper()
+		if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
+			t.Errorf("%s:\ngot  %q\nwant %q", what, got, want)
+		}
+	}
+	id := job.ID()
+	busyTable, silentTable := "default_catalog.default_database.busy", "default_catalog.default_database.silent"
+	split := showRows(t, db, "SHOW WATERMARKS")
+	if len(split) != 2 {
+		t.Fatalf("%q", split)
+	}
+	part := func(table, rest string) string { return fmt.Sprint(id, " ", table, " ", rest) }
+	check("one is silent", split, []string{
+		part(busyTable, "go 2024-05-01 10:00:25.000 -25s active 2024-05-01 10:00:00.000 FALSE"),
+		part(silentTable, "go <nil> <nil> active <nil> TRUE")})
+	silent <- at(40)
+	if err := job.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	busy <- at(1)
+	if err := job.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	check("both speak", showRows(t, db, "SHOW WATERMARKS"), []string{
+		part(busyTable, "go 2024-05-01 10:00:25.000 -25s active 2024-05-01 10:00:00.000 TRUE"),
+		part(silentTable, "go 2024-05-01 10:00:35.000 -35s active 2024-05-01 10:00:00.000 FALSE")})
+	check("late rows", showRows(t, db, "SHOW LATE ROWS"), []string{id + " LocalWindowAggregate-1 1 0"})
+	close(busy)
+	close(silent)
+	if err := job.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	check("the job has ended", showRows(t, db, "SHOW WATERMARKS"), nil)
+}
