@@ -131,13 +131,10 @@ CREATE TABLE x (id INT) WITH ('connector' = 'dynamodb', 'table-name' = 't');
 CREATE TABLE x (id INT) WITH ('connector' = 'mongodb', 'uri' = 'mongodb://localhost');
 CREATE TABLE x (id INT) WITH ('connector' = 'opensearch', 'hosts' = 'http://localhost:9200', 'index' = 'i');
 CREATE TABLE x (id INT) WITH ('connector' = 'faker', 'fields.id.expression' = '1');
-CREATE TABLE x (id INT) WITH ('connector' = 'filesystem', 'path' = 'x', 'format' = 'avro');
-CREATE TABLE x (id INT) WITH ('connector' = 'filesystem', 'path' = 'x', 'format' = 'avro-confluent');
 CREATE TABLE x (id INT) WITH ('connector' = 'filesystem', 'path' = 'x', 'format' = 'orc');
 CREATE TABLE x (id INT) WITH ('connector' = 'filesystem', 'path' = 'x', 'format' = 'protobuf');
 CREATE TABLE x (id INT) WITH ('connector' = 'filesystem', 'path' = 'x', 'format' = 'debezium-avro-confluent');
 CREATE TABLE x (id INT) WITH ('connector' = 'filesystem', 'path' = 'x', 'format' = 'ogg-json');
-SELECT * FROM 'x.avro';
 
 -- Statements.
 
@@ -168,8 +165,6 @@ SHOW MATERIALIZED TABLES;
 SHOW MODULES;
 SHOW FULL MODULES;
 SHOW JARS;
-SHOW WATERMARKS;
-SHOW LATE ROWS;
 SHOW CREATE MODEL m;
 SHOW CREATE MATERIALIZED TABLE m;
 USE MODULES core;

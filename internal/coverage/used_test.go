@@ -269,7 +269,7 @@ func usedByGoTests(t *testing.T, items []item) map[item][]string {
 			}
 			if format, option, ok := strings.Cut(it.name, "."); ok && formats[format] {
 				re := regexp.MustCompile(`['"](` + format + `\.)?` + regexp.QuoteMeta(option) + `['"=]`)
-				out[it] = under("connectors/format/"+strings.TrimSuffix(format, "-json"), connectorTests.find(re))
+				out[it] = under("connectors/format/"+formatFolder(format), connectorTests.find(re))
 				if len(out[it]) == 0 {
 					out[it] = all.find(regexp.MustCompile(`['"]` + name + `['"=]`))
 				}
@@ -281,10 +281,15 @@ func usedByGoTests(t *testing.T, items []item) map[item][]string {
 		case groupConnectors:
 			out[it] = under("connectors/"+strings.TrimPrefix(it.name, "upsert-"), connectorTests.find(regexp.MustCompile(`(?m)^func Test`)))
 		case groupFormats:
-			out[it] = under("connectors/format/"+strings.TrimSuffix(it.name, "-json"), connectorTests.find(regexp.MustCompile(`(?m)^func Test`)))
+			out[it] = under("connectors/format/"+formatFolder(it.name), connectorTests.find(regexp.MustCompile(`(?m)^func Test`)))
 		}
 	}
 	return out
+}
+
+// formatFolder is the folder of a format's package.
+func formatFolder(name string) string {
+	return strings.ReplaceAll(strings.TrimSuffix(name, "-json"), "-", "")
 }
 
 func under(dir string, files []string) []string {

@@ -51,7 +51,7 @@ func formatPart(root, name string) (string, error) {
 // several: upsert-kafka is in kafka, debezium-json in debezium.
 func packageDoc(root, dir, name string) (string, error) {
 	var paths []string
-	for _, d := range []string{name, strings.TrimPrefix(name, "upsert-"), strings.TrimSuffix(name, "-json")} {
+	for _, d := range []string{name, strings.TrimPrefix(name, "upsert-"), strings.TrimSuffix(name, "-json"), strings.ReplaceAll(name, "-", "")} {
 		found, err := filepath.Glob(filepath.Join(root, dir, d, "*.go"))
 		if err != nil {
 			return "", err
