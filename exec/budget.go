@@ -30,7 +30,13 @@ func (b *Budget) grow(n int64) error {
 	if n <= 0 || b.limit <= 0 || used <= b.limit {
 		return nil
 	}
-	return &MemoryError{Limit: b.limit, Used: used, Holders: b.Holders()}
+	e := &MemoryError{Limit: b.limit, Used: used}
+	for _, a := range b.Holders() {
+		if n := a.Used(); n > 0 {
+			e.Holders = append(e.Holders, Holding{Owner: a.Owner(), Bytes: n})
+		}
+	}
+	return e
 }
 
 // Used returns the bytes held by all accounts.
@@ -45,18 +51,22 @@ func (b *Budget) Holders() []*Account {
 	return held
 }
 
-// MemoryError says that a query holds more than weir.memory.limit allows, and who holds it.
+// Holding is what an account held at the moment of a MemoryError.
+type Holding struct {
+	Owner string
+	Bytes int64
+}
+
+// MemoryError says that a query holds more than weir.memory.limit allows, and who held how much at that moment, largest first.
 type MemoryError struct {
 	Limit, Used int64
-	Holders     []*Account
+	Holders     []Holding
 }
 
 func (e *MemoryError) Error() string {
 	var who []string
-	for _, a := range e.Holders {
-		if a.Used() > 0 && len(who) < 5 {
-			who = append(who, fmt.Sprintf("%s %d bytes", a.Owner(), a.Used()))
-		}
+	for _, h := range e.Holders[:min(len(e.Holders), 5)] {
+		who = append(who, fmt.Sprintf("%s %d bytes", h.Owner, h.Bytes))
 	}
 	return fmt.Sprintf("the query holds %d bytes, more than weir.memory.limit (%d): %s", e.Used, e.Limit, strings.Join(who, ", "))
 }
