@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// topics starts a broker with topics of two partitions.
+func topics(t *testing.T, names ...string) (seeds string, put func(topic string, partition int32, key, value string)) {
+	t.Helper()
+	c, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(2, names...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	cl, err := kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.DisableClientMetrics())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cl.Close)
+	return c.ListenAddrs()[0], func(topic string, partition int32, key, value string) {
+		t.Helper()
+		r := &kgo.Record{Topic: topic, Partition: partition, Key: []byte(key), Value: []byte(value)}
+		if value == "" {
+			r.Value = nil
+		}
+		if err := cl.ProduceSync(context.Background(), r).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func table(name, columns, seeds string, options ...string) string {
+	s := fmt.Sprintf("CREATE TABLE %s (%s) WITH ('properties.bootstrap.servers' = '%s'", name, columns, seeds)
+	for _, o := range options {
+		k, v, _ := strings.Cut(o, "=")
+		s += fmt.Sprintf(", '%s' = '%s'", k, v)
+	}
+	return s + ");\n"
+}
+
+// TestKafka runs scripts over topics.
+func TestKafka(t *testing.T) {
+	seeds, put := topics(t, "clicks", "users", "changes", "out", "avro")
+	for i := range 40 { // out of order by up to a second, in both partitions; half a minute
+		put("clicks", int32(i%2), "", fmt.Sprintf(`{"u":"u%d","ts":"2024-05-01 10:00:%02d.%03d"}`, i%3, i, 500*(i%2)))
+	}
+	put("users", 0, `{"id":1}`, `{"id":1,"name":"ann","n":1}`)
+	put("users", 0, `{"id":2}`, `{"id":2,"name":"bob","n":2}`)
+	put("users", 0, `{"id":1}`, `{"id":1,"name":"ann","n":5}`)
+	put("users", 0, `{"id":2}`, "")
+	put("users", 1, `{"id":3}`, `{"id":3,"name":"ann","n":7}`)
+	put("changes", 0, "", `{"before":null,"after":{"id":1,"n":1},"op":"c","source":{"table":"x"}}`)
+	put("changes", 0, "", `{"before":{"id":1,"n":1},"after":{"id":1,"n":4},"op":"u","source":{"table":"x"}}`)
+	end := []string{"scan.startup.mode=earliest-offset", "scan.bounded.mode=latest-offset"}
+	with := func(more ...string) []string { return append(more, end...) }
+	clicks := table("clicks", "u STRING, ts TIMESTAMP(3), p INT METADATA FROM 'partition' VIRTUAL, WATERMARK FOR ts AS ts - INTERVAL '1' SECOND", seeds,
+		with("connector=kafka", "topic=clicks", "format=json")...)
+	users := table("users", "id INT, name STRING, n INT, PRIMARY KEY (id) NOT ENFORCED", seeds, "connector=upsert-kafka", "topic=users", "key.format=json", "value.format=json",
+		"scan.bounded.mode=latest-offset")
+	changes := table("changes", "id INT, n INT, src STRING METADATA FROM 'value.source.table' VIRTUAL", seeds, with("connector=kafka", "topic=changes", "format=debezium-json")...)
+	out := table("o", "name STRING, s INT, PRIMARY KEY (name) NOT ENFORCED", seeds, "connector=upsert-kafka", "topic=out", "key.format=csv", "value.format=json", "scan.bounded.mode=latest-offset")
+	av := table("av", "u STRING, ts TIMESTAMP(3)", seeds, with("connector=kafka", "topic=avro", "format=avro", "key.format=raw", "key.fields=u")...)
+	for _, c := range []struct{ name, script, out string }{
+		{"windows in the order of event time", clicks + `SELECT window_start, COUNT(*) AS n, COUNT(DISTINCT p) AS p FROM TUMBLE(TABLE clicks, DESCRIPTOR(ts), INTERVAL '10' SECOND)
+			GROUP BY window_start, window_end`, "window_start,n,p\n2024-05-01 10:00:00.000,10,2\n2024-05-01 10:00:10.000,10,2\n2024-05-01 10:00:20.000,10,2\n2024-05-01 10:00:30.000,10,2\n"},
+		{"upserts", "SET 'weir.result-mode' = 'table'; " + users + "SELECT name, SUM(n) AS s FROM users GROUP BY name", "name,s\nann,12\n"},
+		{"changes", "SET 'weir.result-mode' = 'table'; " + changes + "SELECT src, id, SUM(n) AS s FROM changes GROUP BY src, id", "src,id,s\nx,1,4\n"},
+		{"updates into a topic and back", users + out + "INSERT INTO o SELECT name, SUM(n) FROM users GROUP BY name; SELECT name, MAX(s) AS s FROM o GROUP BY name",
+			"name,s\nann,12\n"},
+		{"avro there and back", clicks + av + "INSERT INTO av SELECT u, ts FROM clicks WHERE u = 'u1'; SELECT COUNT(DISTINCT ts) AS n, MIN(ts) AS lo, MAX(ts) AS hi FROM av",
+			"n,lo,hi\n13,2024-05-01 10:00:01.500,2024-05-01 10:00:37.500\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, threads := range []string{"1", "4"} {
+				status, out, errOut := call("", "-c", c.script, "--format=csv", "--quiet", "--set", "weir.threads="+threads, "--set", "execution.runtime-mode=streaming", "--set",
+					"weir.result-mode=table")
+				if status != 0 || out != c.out {
+					t.Errorf("%s threads: status %d\n%s%s\nwant\n%s", threads, status, out, errOut, c.out)
+				}
+			}
+		})
+	}
+	for _, c := range []struct{ script, err string }{
+		{strings.ReplaceAll(clicks, "topic' = 'clicks", "topic' = 'click") + "SELECT * FROM clicks", "topic 'click' does not exist; did you mean 'clicks'?"},
+		{table("x", "u INT", seeds, with("connector=kafka", "topic=clicks", "format=json")...) + "SELECT * FROM x", "the record at offset 0 of partition 0 of topic 'clicks' is bad: u: 'u0' is not an INT"},
+		{table("x", "u INT", seeds, "connector=kafka", "topic=clicks", "format=json") + "SELECT * FROM x", "there is no place to begin: set 'scan.startup.mode'"},
+		{clicks + "INSERT INTO clicks (u) SELECT CAST(COUNT(*) AS STRING) FROM clicks GROUP BY u", "only takes rows that are added"},
+	} {
+		status, _, errOut := call("", "-c", c.script, "--format=csv", "--quiet", "--set", "weir.result-mode=changelog")
+		if status != 1 || !strings.Contains(errOut, c.err) {
+			t.Errorf("status %d, %s\nwant %s", status, errOut, c.err)
+		}
+	}
+}
+
+// TestBroker runs the broker as a user does, and a query that waits for rows beside it.
+func TestBroker(t *testing.T) {
+	for _, c := range []struct{ args, err string }{
+		{"--listen here", "it must be host:port"},
+		{"--listen :9092", "name an address that clients can reach"},
+		{"--listen 127.0.0.1:x", "is no port"},
+		{"--topic a:0", "must be between 1 and 10000"},
+		{"--topic a/b", "letters, digits"},
+	} {
+		if status, _, errOut := call("", append([]string{"broker"}, strings.Fields(c.args)...)...); status != 2 || !strings.Contains(errOut, c.err) {
+			t.Errorf("%s: status %d, %s", c.args, status, errOut)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var out, errOut lockedBuffer
+	a := &app{in: strings.NewReader(""), out: &out, err: &errOut, ctx: ctx}
+	done := make(chan error, 1)
+	go func() { done <- a.broker("127.0.0.1:0", []string{"clicks:3", "orders"}) }()
+	address := regexp.MustCompile(`at (127\.0\.0\.1:\d+)\n`)
+	var seeds string
+	wait(t, func() bool {
+		if m := address.FindStringSubmatch(out.String()); m != nil {
+			seeds = m[1]
+		}
+		return seeds != ""
+	})
+	columns := "u STRING, p INT METADATA FROM 'partition' VIRTUAL"
+	clicks := table("clicks", columns, seeds, "connector=kafka", "topic=clicks", "format=json", "scan.startup.mode=earliest-offset")
+	status, _, text := call("", "-c", clicks+"INSERT INTO clicks VALUES ('a'), ('b')", "--quiet")
+	if status != 0 {
+		t.Fatal(text)
+	}
+	// An endless query ends with LIMIT.
+	status, rows, text := call("", "-c", clicks+"SELECT u FROM clicks LIMIT 2", "--quiet", "--format=csv", "--no-header")
+	if status != 0 || rows != "a\nb\n" {
+		t.Errorf("status %d, %q %s", status, rows, text)
+	}
+	if !strings.Contains(errOut.String(), "topics: clicks (3), orders (1)") {
+		t.Errorf("%s", errOut.String())
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// lockedBuffer is written and read at the same time.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func wait(t *testing.T, cond func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !cond(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it takes too long")
+		}
+	}
+}
