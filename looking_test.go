@@ -102,3 +102,34 @@ func TestShowWatermarksAndLateRows(t *testing.T) {
 	}
 	check("the job has ended", showRows(t, db, "SHOW WATERMARKS"), nil)
 }
+
+func TestExplainWatermark(t *testing.T) {
+	db, err := weir.Open(weir.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.Exec(t.Context(), `
+CREATE TABLE clicks (u STRING, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '5' SECOND) WITH ('connector' = 'test');
+CREATE TABLE guarded (u STRING, ts TIMESTAMP(3), WATERMARK FOR ts AS PERCENTILE_WATERMARK(ts, 0.99))
+WITH ('connector' = 'test', 'scan.watermark.idle-timeout' = '30 s', 'scan.watermark.max-future' = '5 min', 'scan.watermark.future-rows' = 'drop');`); err != nil {
+		t.Fatal(err)
+	}
+	const want = `Collect-1: the result of the query
++- GlobalWindowAggregate-1: a window closes when the watermark reaches its end less INTERVAL '0.001' SECOND; a row whose last window has closed is late and dropped
+   :  results come before the watermark that released them goes on
+   +- Union-1: the minimum of its inputs that are neither idle nor at their end: the slowest holds it back
+      :- Scan-1: table default_catalog.default_database.clicks: for ts by (ts - INTERVAL '5' SECOND), the highest value so far: heuristic, a row further behind than it allows is late
+      :     each split (partition, file) has its own; the table's is the minimum of those that are neither idle nor at their end
+      :     a split without rows holds it back for ever: 'scan.watermark.idle-timeout' = '30 s' lets it be passed over
+      :     one row stamped far ahead moves it there, and makes others late: 'scan.watermark.max-future' = '5 min' guards it
+      +- Scan-2: table default_catalog.default_database.guarded: for ts by the generator PERCENTILE_WATERMARK: heuristic, from the rows seen so far
+            each split (partition, file) has its own; the table's is the minimum of those that are neither idle nor at their end
+            a split without rows for 30s is passed over; when all are silent it stays where it is
+            rows more than 5m0s ahead of processing time do not move it (drop)`
+	got := showRows(t, db, `EXPLAIN WATERMARK SELECT window_start, COUNT(*)
+		FROM TUMBLE((SELECT ts FROM clicks UNION ALL SELECT ts FROM guarded), DESCRIPTOR(ts), INTERVAL '10' SECOND) GROUP BY window_start, window_end`)
+	if len(got) != 1 || got[0] != want {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), want)
+	}
+}

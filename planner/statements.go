@@ -303,7 +303,7 @@ func (p *planning) show(s *ast.Show) (*Result, error) {
 
 // explain plans the statement inside and prints the plans.
 func (p *planning) explain(s *ast.Explain) (*Result, error) {
-	if s.Kind != ast.ExplainPlan {
+	if s.Kind != ast.ExplainPlan && s.Kind != ast.ExplainWatermark {
 		return nil, bind.UnsupportedStatement(s)
 	}
 	var r *Result
@@ -321,6 +321,9 @@ func (p *planning) explain(s *ast.Explain) (*Result, error) {
 	}
 	if r.Plan == nil {
 		return nil, logical.Errorf(s.Statement, logical.CodeStatement, "", "EXPLAIN takes a query, an INSERT, a statement set or CREATE TABLE .. AS")
+	}
+	if s.Kind == ast.ExplainWatermark {
+		return &Result{Rows: bind.List("result", []string{explain.Watermark(r.Plan)}), Warnings: r.Warnings}, nil
 	}
 	var o explain.Options
 	asJSON := false

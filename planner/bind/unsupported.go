@@ -82,7 +82,6 @@ var (
 	featDescribe          = Feature{"WEIR-1540", "this form of DESCRIBE", ""}
 	featAdvise            = Feature{"WEIR-1541", "ADVISE WATERMARK", ""}
 	featExplainAnalyze    = Feature{"WEIR-1541", "EXPLAIN ANALYZE", ""}
-	featExplainWatermark  = Feature{"WEIR-1541", "EXPLAIN WATERMARK", ""}
 	featCatalogType       = Feature{"WEIR-1542", "a catalog of this type", "'type' = 'generic_in_memory' is there"}
 )
 
@@ -208,9 +207,6 @@ func UnsupportedStatement(s ast.Statement) error {
 		f.Name = "DESCRIBE " + string(s.Kind)
 	case *ast.Explain:
 		f = featExplainAnalyze
-		if s.Kind == ast.ExplainWatermark {
-			f = featExplainWatermark
-		}
 	case *ast.Use:
 		f = featModule
 		f.Name = "USE MODULES"
