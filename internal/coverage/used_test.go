@@ -268,7 +268,7 @@ func usedByGoTests(t *testing.T, items []item) map[item][]string {
 				continue
 			}
 			if format, option, ok := strings.Cut(it.name, "."); ok && formats[format] {
-				re := regexp.MustCompile(`['"](` + format + `\.)?` + regexp.QuoteMeta(option) + `['"=]`)
+				re := regexp.MustCompile(`['" ](` + format + `\.)?` + regexp.QuoteMeta(option) + `['"=]`)
 				out[it] = under("connectors/format/"+formatFolder(format), connectorTests.find(re))
 				if len(out[it]) == 0 {
 					out[it] = all.find(regexp.MustCompile(`['"]` + name + `['"=]`))
