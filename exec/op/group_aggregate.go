@@ -168,11 +168,8 @@ func (o *GroupAggregate) ProcessBatch(_ context.Context, _ int, b stream.Batch, 
 			v.Reserve(n + n/4)
 		}
 	}
-	err := o.each(&b, keys, rows)
-	for _, g := range o.touched {
-		o.last[g] = -1
-	}
-	o.touched = o.touched[:0]
+	err := o.each(&b, keys, rows, out)
+	o.forgetPlaces()
 	clear(o.moved)
 	// What came before a row that fails is handed on all the same, as it would be row by row.
 	if e := o.flush(&b, out); err == nil {
@@ -187,10 +184,35 @@ func (o *GroupAggregate) ProcessBatch(_ context.Context, _ int, b stream.Batch, 
 	return o.charge()
 }
 
+// forgetPlaces forgets where results were put in values.
+func (o *GroupAggregate) forgetPlaces() {
+	for _, g := range o.touched {
+		o.last[g] = -1
+	}
+	o.touched = o.touched[:0]
+}
+
+// mostText is how many bytes of text results may wait for the end of their batch: a LISTAGG repeats its whole list in every change.
+const mostText = 8 << 20
+
 // each takes the rows one by one and notes the changes.
-func (o *GroupAggregate) each(b *stream.Batch, keys []arrow.Array, rows []int32) error {
+func (o *GroupAggregate) each(b *stream.Batch, keys []arrow.Array, rows []int32, out exec.Output) error {
+	var text []interface{ DataLen() int }
+	for _, v := range o.values {
+		if v, ok := v.(interface{ DataLen() int }); ok {
+			text = append(text, v)
+		}
+	}
 	for i, g := range o.ids {
 		r := rows[i]
+		for _, v := range text {
+			if v.DataLen() > mostText {
+				o.forgetPlaces()
+				if err := o.flush(b, out); err != nil {
+					return err
+				}
+			}
+		}
 		if o.moved != nil {
 			if m, ok := o.moved[g]; ok {
 				if m < 0 { // deleted by an earlier row of this batch
