@@ -140,7 +140,7 @@ func (r *Runner) watch(job *weir.Job, w rowWriter) (stop func()) {
 			r.mu.Lock()
 			if table != nil && table.waiting() {
 				r.erase()
-				table.flush()
+				_ = table.flush() // the next batch meets the same error
 			}
 			if r.Progress && !r.Quiet && time.Since(began) > progressAfter {
 				line := cut(progressText(job.Stats(), time.Since(began)), max(r.Writer.Width-1, 40))

@@ -227,6 +227,9 @@ func discard(res *weir.Result) {
 // runQuery prints a running SELECT.
 func (r *Runner) runQuery(soft, hard context.Context, q *weir.Query, entry *StatementStats, began time.Time) error {
 	job := q.Job()
+	if q.Updating() && !q.Bounded() && strings.EqualFold(r.DB.Config()["weir.result-mode"], "table") {
+		r.note("the result has no end: its changelog is printed, not the table ('weir.result-mode' = 'table')")
+	}
 	defer stopWith(soft, hard, job)()
 	n, err := r.Print(q)
 	entry.Stats, entry.Watermark = job.Stats(), watermarkOf(job.Stats())

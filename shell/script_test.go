@@ -60,6 +60,10 @@ SELECT 1;`
 	if _, errOut, _ = runText(t, &Runner{Quiet: true}, text); errOut != "" {
 		t.Errorf("quiet: %s", errOut)
 	}
+	_, errOut, _ = runText(t, &Runner{Writer: WriterOptions{MaxRows: 3}}, "SET 'weir.result-mode' = 'table'; CREATE TABLE e (id BIGINT) WITH ('connector' = 'datagen'); SELECT id, COUNT(*) FROM e GROUP BY id;")
+	if !strings.Contains(errOut, "changelog is printed") || !strings.Contains(errOut, "warning: line 1, column ") {
+		t.Errorf("an endless result as table: %s", errOut)
+	}
 	got := summary("5 rows", weir.Stats{LateRows: 3, PartlyLateRows: 1, BadRows: 2, NullTimeRows: 1, FutureRows: 4, StrayRetractions: 1}, 1500*time.Millisecond)
 	if want := "5 rows in 1.500 s; 3 late rows; 1 partly late row; 2 bad records; 1 row without event time; 4 future rows; 1 stray retraction"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)

@@ -62,8 +62,8 @@ func startREPL(t *testing.T, env ...string) *terminal {
 		}
 	}()
 	t.Cleanup(func() {
-		term.cmd.Process.Kill()
-		term.cmd.Wait()
+		_ = term.cmd.Process.Kill()
+		_ = term.cmd.Wait()
 		term.pty.Close()
 		<-term.ended
 	})

@@ -87,8 +87,8 @@ func start(t *testing.T, args ...string) *process {
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
-	timer := time.AfterFunc(patience, func() { p.Process.Kill() })
-	t.Cleanup(func() { timer.Stop(); p.Process.Kill() })
+	timer := time.AfterFunc(patience, func() { _ = p.Process.Kill() })
+	t.Cleanup(func() { timer.Stop(); _ = p.Process.Kill() })
 	return p
 }
 
@@ -105,7 +105,7 @@ func (p *process) line() string {
 // wait returns the exit status, and the rest of what was printed.
 func (p *process) wait() (int, string) {
 	rest, _ := io.ReadAll(p.out)
-	p.Wait()
+	_ = p.Wait()
 	return p.ProcessState.ExitCode(), string(rest)
 }
 
@@ -120,7 +120,7 @@ func TestInterruptOnce(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := start(t, "-c", c.sql, "--format", "jsonl")
 			p.line()
-			p.Process.Signal(os.Interrupt)
+			_ = p.Process.Signal(os.Interrupt)
 			status, rest := p.wait()
 			if status != 130 || !strings.Contains(p.errOut.String(), c.summary) || strings.Contains(rest, "behind") {
 				t.Errorf("status %d, rest %q, stderr %s", status, rest, p.errOut.String())
@@ -138,12 +138,12 @@ func TestInterruptTwice(t *testing.T) {
 	p.line()
 	p.line() // a row: more of them than the pipe holds are on their way
 	done := make(chan struct{})
-	go func() { p.Wait(); close(done) }()
+	go func() { _ = p.Wait(); close(done) }()
 	// Two signals may become one while the first is pending: send them until the process has ended.
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for ended := false; !ended; {
-		p.Process.Signal(os.Interrupt)
+		_ = p.Process.Signal(os.Interrupt)
 		select {
 		case <-done:
 			ended = true
@@ -160,7 +160,7 @@ func TestClosedPipe(t *testing.T) {
 		p := start(t, "-c", endless+"SELECT id FROM e", "--format", format)
 		p.line()
 		p.pipe.Close()
-		p.Wait()
+		_ = p.Wait()
 		if status := p.ProcessState.ExitCode(); status != 0 || strings.Contains(p.errOut.String(), "goroutine") || strings.Contains(p.errOut.String(), "error") {
 			t.Errorf("%s: status %d, stderr %s", format, status, p.errOut.String())
 		}
@@ -170,14 +170,14 @@ func TestClosedPipe(t *testing.T) {
 func TestStatusSignal(t *testing.T) {
 	p := start(t, "-c", endless+"SELECT id FROM e", "--format", "csv")
 	p.line()
-	go io.Copy(io.Discard, p.out)
-	p.Process.Signal(syscall.SIGUSR1)
+	go func() { _, _ = io.Copy(io.Discard, p.out) }()
+	_ = p.Process.Signal(syscall.SIGUSR1)
 	select {
 	case <-p.errOut.has("job 1 collect: watermark none, "):
 	case <-time.After(patience):
 	}
-	p.Process.Signal(os.Interrupt)
-	p.Wait()
+	_ = p.Process.Signal(os.Interrupt)
+	_ = p.Wait()
 	if !strings.Contains(p.errOut.String(), "job 1 collect: watermark none, ") {
 		t.Errorf("stderr %s", p.errOut.String())
 	}
@@ -196,7 +196,7 @@ func TestTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	timer := time.AfterFunc(patience, func() { cmd.Process.Kill() })
+	timer := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()
 	var seen strings.Builder
 	buf := make([]byte, 4096)
@@ -206,13 +206,13 @@ func TestTerminal(t *testing.T) {
 		seen.Write(buf[:n])
 		if !stopped && strings.Contains(seen.String(), " rows read, ") {
 			stopped = true
-			cmd.Process.Signal(os.Interrupt)
+			_ = cmd.Process.Signal(os.Interrupt)
 		}
 		if err != nil {
 			break
 		}
 	}
-	cmd.Wait()
+	_ = cmd.Wait()
 	if !stopped || cmd.ProcessState.ExitCode() != 130 {
 		t.Errorf("status %d, screen:\n%s", cmd.ProcessState.ExitCode(), seen.String())
 	}
