@@ -228,6 +228,12 @@ func operators(t *testing.T) map[string]optest.Operator {
 	ops["top 2 offset 1"] = single(func() exec.Operator { return op.NewTopN(order, 2, 1, kv) }, kv, kv, -1)
 	ops["limit 2 offset 1"] = single(func() exec.Operator { return op.NewLimit(2, 1) }, kv, kv, -1)
 	ops["offset 2"] = single(func() exec.Operator { return op.NewLimit(-1, 2) }, kv, kv, -1)
+	lateIn, lateOut := cols("ts", ts3, "k", str, "late_watermark", bigint, "late_window_end", bigint), cols("k", str, "late_operator", str, "late_watermark", ts3,
+		"late_window_end", ts3, "late_by", bigint)
+	ops["late rows"] = single(func() exec.Operator {
+		return op.NewLateRows(op.LateRowsConfig{Window: op.Window{Kind: op.Tumble, Size: 10 * second, Step: 10 * second, Precision: 3}, Columns: []int{1},
+			Operator: "tens", Schema: lateOut})
+	}, lateIn, lateOut, -1)
 	ops["values"] = single(func() exec.Operator { return op.NewValues([][]any{{"a", int64(1)}, {nil, int64(2)}}, kv) }, kv, kv, -1)
 	for name, w := range map[string]op.Window{"tumble rows": tumble, "hop rows": hop, "cumulate rows": cumulate} {
 		out := append(append(types.Schema{}, events...), cols("window_start", ts3, "window_end", ts3, "window_time", ts3)...)
