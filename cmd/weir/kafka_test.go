@@ -175,3 +175,15 @@ func wait(t *testing.T, cond func() bool) {
 		}
 	}
 }
+
+// TestSecrets: logins are shown by nothing.
+func TestSecrets(t *testing.T) {
+	create := table("x", "u INT", "127.0.0.1:1", "connector=kafka", "topic=t", "format=json", "scan.startup.mode=earliest-offset", "properties.security.protocol=SASL_PLAINTEXT",
+		"properties.sasl.mechanism=PLAIN", `properties.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required username="me" password="s3cret";`)
+	for _, q := range []string{"SHOW CREATE TABLE x", "DESCRIBE x", "EXPLAIN SELECT * FROM x", "SELECT * FROM x", "SELECT * FROM x /*+ OPTIONS('topik' = 'y') */"} {
+		_, out, errOut := call("", "-c", create+q, "--format=csv")
+		if strings.Contains(out+errOut, "s3cret") || out+errOut == "" {
+			t.Errorf("%s:\n%s%s", q, out, errOut)
+		}
+	}
+}

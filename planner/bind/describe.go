@@ -168,11 +168,26 @@ func ShowCreate(o catalog.Object) string {
 			if i == len(t.Options)-1 {
 				end = "\n"
 			}
-			fmt.Fprintf(&b, "  '%s' = '%s'%s", quoted(o.Key), quoted(o.Value), end)
+			value := o.Value
+			if secret(o.Key) {
+				value = "******"
+			}
+			fmt.Fprintf(&b, "  '%s' = '%s'%s", quoted(o.Key), quoted(value), end)
 		}
 		b.WriteString(")")
 	}
 	return b.String()
+}
+
+// secret tells by its name that an option's value is not to be shown.
+func secret(key string) bool {
+	key = strings.ToLower(key)
+	for _, word := range []string{"password", "secret", "jaas.config", "token", "user-info", "keystore.key", "apikey", "api-key"} {
+		if strings.Contains(key, word) {
+			return true
+		}
+	}
+	return false
 }
 
 // Matches is LIKE (case-sensitive) or ILIKE with % and _; backslash escapes.
