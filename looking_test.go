@@ -52,13 +52,13 @@ func TestShowWatermarksAndLateRows(t *testing.T) {
 	if got := showRows(t, db, "SHOW WATERMARKS"); got != nil {
 		t.Errorf("without a job: %q", got)
 	}
-	job, err := db.Start(t.Context(), `INSERT INTO counts SELECT window_start, COUNT(*) FROM TUMBLE(TABLE both_of_them, DESCRIPTOR(ts), INTERVAL '10' SECOND)
+	_, err = db.Start(t.Context(), `INSERT INTO counts SELECT window_start, COUNT(*) FROM TUMBLE(TABLE both_of_them, DESCRIPTOR(ts), INTERVAL '10' SECOND)
 		GROUP BY window_start, window_end`)
 	if err == nil {
 		t.Fatal("a table that does not exist was read")
 	}
 	exec("CREATE VIEW both_of_them AS SELECT ts FROM busy UNION ALL SELECT ts FROM silent")
-	job, err = db.Start(t.Context(), `INSERT INTO counts SELECT /*weir+ NAME('tens') */ window_start, COUNT(*)
+	job, err := db.Start(t.Context(), `INSERT INTO counts SELECT /*weir+ NAME('tens') */ window_start, COUNT(*)
 		FROM TUMBLE(TABLE both_of_them, DESCRIPTOR(ts), INTERVAL '10' SECOND) GROUP BY window_start, window_end`)
 	if err != nil {
 		t.Fatal(err)

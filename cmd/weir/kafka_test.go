@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +13,9 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/weir-sql/weir"
+	"github.com/weir-sql/weir/connectors/all"
 )
 
 // topics starts a broker with topics of two partitions.
@@ -185,5 +189,86 @@ func TestSecrets(t *testing.T) {
 		if strings.Contains(out+errOut, "s3cret") || out+errOut == "" {
 			t.Errorf("%s:\n%s%s", q, out, errOut)
 		}
+	}
+}
+
+// TestKafkaRestore: KF-06 with the snapshots of jobs. Reading begins at "latest"; of three partitions one is silent until the job is down.
+func TestKafkaRestore(t *testing.T) {
+	c, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(3, "t"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	cl, err := kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.DisableClientMetrics())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	ctx := context.Background()
+	put := func(partition int32, v string) {
+		t.Helper()
+		if err := cl.ProduceSync(ctx, &kgo.Record{Topic: "t", Partition: partition, Value: []byte(v)}).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(0, "old")
+	db, err := weir.Open(weir.Options{Connectors: all.Connectors(), Formats: all.Formats()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.Exec(ctx, table("t", "v STRING", c.ListenAddrs()[0], "connector=kafka", "topic=t", "format=raw", "scan.startup.mode=latest-offset")); err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	var rows []string
+	seen := func(n int) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(rows) >= n
+	}
+	start := func(from *weir.Snapshot) *weir.Job {
+		t.Helper()
+		res, err := db.ExecuteWith(ctx, "SELECT v FROM t", weir.ExecOptions{Restore: from, OnBatch: func(_ weir.Schema, b weir.Batch) error {
+			mu.Lock()
+			defer mu.Unlock()
+			for i := range b.Len() {
+				rows = append(rows, b.Record.Column(0).ValueStr(b.Row(i)))
+			}
+			return nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.Job
+	}
+	job := start(nil)
+	if err := job.Sync(ctx); err != nil { // where "latest" is has been found out
+		t.Fatal(err)
+	}
+	put(0, "A1")
+	put(1, "B1")
+	wait(t, func() bool { return seen(2) })
+	snap, err := job.Stop(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer snap.Release()
+	put(0, "A2")
+	put(1, "B2")
+	put(2, "C1")
+	job = start(snap)
+	wait(t, func() bool { return seen(5) })
+	if err := job.Sync(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := job.Cancel(); err != nil {
+		t.Log(err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	slices.Sort(rows)
+	if got := strings.Join(rows, " "); got != "A1 A2 B1 B2 C1" {
+		t.Errorf("rows: %s", got)
 	}
 }

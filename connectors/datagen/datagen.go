@@ -125,7 +125,7 @@ func possible(s types.Schema, option string) []string {
 
 // newField reads the options of a column; rows is how many a sequence has, or -1. used collects the options that have a meaning.
 func newField(name string, t types.Type, options map[string]string, used map[string]bool) (f *field, rows int64, err error) {
-	f, rows = &field{typ: t, length: 100}, -1
+	f = &field{typ: t, length: 100}
 	get := func(option string) (string, bool) {
 		key := "fields." + name + "." + option
 		v, ok := options[key]

@@ -138,7 +138,7 @@ func (t *table) setFormats(connector string, options []connectors.Option) error 
 		value = f
 	}
 	if value == "" {
-		return fmt.Errorf("connector '%s' needs the option 'format': json, csv, avro, ...", connector)
+		return fmt.Errorf("connector '%s' needs the option 'format', such as json, csv or avro", connector)
 	}
 	known := [][]connectors.Option{options}
 	find := func(which, name string) (part, error) {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -255,22 +254,4 @@ func decodePosition(b connectors.Position) (position, error) {
 	copy(p.topic[:], b[1:])
 	p.next, p.stop = int64(binary.BigEndian.Uint64(b[17:])), int64(binary.BigEndian.Uint64(b[25:]))
 	return p, nil
-}
-
-// order sorts partitions for a stable list of splits: by topic as declared (by name with a pattern), then by number.
-func (t *table) order(parts []partition) {
-	rank := map[string]int{}
-	for i, name := range t.topics {
-		rank[name] = i
-	}
-	sort.SliceStable(parts, func(i, j int) bool {
-		a, b := parts[i], parts[j]
-		if a.topic != b.topic {
-			if rank[a.topic] != rank[b.topic] {
-				return rank[a.topic] < rank[b.topic]
-			}
-			return a.topic < b.topic
-		}
-		return a.num < b.num
-	})
 }

@@ -346,12 +346,12 @@ func (b *builder) calc(n *physical.Calc, id string, in *stage) (*stage, error) {
 	}
 	// Expressions that go on from row to row keep that in the evaluator: each run needs its own.
 	return b.chain(in, n.Op(), id, 1, schema, func() exec.Operator {
-		filter, projections := filter, projections
+		filter := filter
 		if n.Condition != nil {
 			filter, _ = evaluator(n.Condition)
 		}
-		projections, _ = evaluators(n.Projections)
-		return op.NewCalc(filter, projections, schema)
+		own, _ := evaluators(n.Projections)
+		return op.NewCalc(filter, own, schema)
 	}), nil
 }
 

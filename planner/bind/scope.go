@@ -207,14 +207,6 @@ func (b *Binder) source(n ast.Node) string {
 	return b.base.SourceOf(n)
 }
 
-func (b *Binder) warn(n ast.Node, format string, args ...any) {
-	w := Warning{Text: fmt.Sprintf(format, args...)}
-	if n != nil {
-		w.Pos = n.Pos()
-	}
-	b.Warnings = append(b.Warnings, w)
-}
-
 // bareNull notes a NULL without type where Flink refuses one.
 func (b *Binder) bareNull(e logical.Expr, t types.Type) {
 	lit, ok := e.(*logical.Literal)

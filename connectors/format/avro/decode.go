@@ -426,7 +426,7 @@ func (cp *compiler) primitive(s *avro.PrimitiveSchema, t types.Type) (valueReade
 	l, err := logicalOf(s)
 	if err != nil {
 		if !t.IsDatetime() { // as what it is based on
-			l, err = "", nil
+			l = ""
 		} else {
 			return nil, err
 		}
@@ -498,8 +498,6 @@ func (cp *compiler) primitive(s *avro.PrimitiveSchema, t types.Type) (valueReade
 	}
 	return nil, misfit(s, t)
 }
-
-var errRange = errors.New("out of range")
 
 // integer makes what puts an int or long.
 func integer(s Schema, l avro.LogicalType, t types.Type) (func(c *colbuf.Col, v int64) error, error) {

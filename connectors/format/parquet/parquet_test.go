@@ -235,7 +235,11 @@ func TestInt96(t *testing.T) {
 		out.Reset()
 		w := file.NewParquetWriter(&out, root)
 		for range 2 { // two row groups
-			cw, err := w.AppendRowGroup().NextColumn()
+			group, err := w.AppendRowGroupChecked()
+			if err != nil {
+				t.Fatal(err)
+			}
+			cw, err := group.NextColumn()
 			if err != nil {
 				t.Fatal(err)
 			}
