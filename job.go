@@ -167,7 +167,8 @@ func (j *Job) Cancel() error {
 	return nil
 }
 
-// Sync waits until every source has nothing to read right now and all that was read has reached the result.
+// Sync waits until every source has nothing to read right now and all that was read has reached the result. A row that was just sent into a Go channel
+// may still be on its way to the source.
 func (j *Job) Sync(ctx context.Context) error {
 	err := j.job.Marker(ctx)
 	if err != nil && j.Finished() {
