@@ -67,14 +67,14 @@ func TestShowWatermarksAndLateRows(t *testing.T) {
 	// read waits until so many rows have come out of the channels: Sync knows nothing of a row that is still on its way to the reader.
 	read := func(rows int64) {
 		t.Helper()
-		for {
-			if err := job.Sync(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if job.Stats().RowsIn >= rows {
-				return
+		for job.Stats().RowsIn < rows {
+			if job.Finished() {
+				t.Fatalf("the job has ended: %v", job.Err())
 			}
 			runtime.Gosched()
+		}
+		if err := job.Sync(t.Context()); err != nil {
+			t.Fatal(err)
 		}
 	}
 	busy <- at(30)
