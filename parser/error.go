@@ -96,8 +96,9 @@ func Excerpt(text string, pos ast.Pos, end int) string {
 	dots, tail := "", ""
 	if w := displayWidth(before); w > excerptWidth-40 {
 		cut := 0
-		for displayWidth(before[cut:]) > excerptWidth-60 {
-			_, n := utf8.DecodeRuneInString(before[cut:])
+		for w > excerptWidth-60 {
+			r, n := utf8.DecodeRuneInString(before[cut:])
+			w -= runeWidth(r)
 			cut += n
 		}
 		before, line, dots = before[cut:], line[cut:], "..."
