@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/weir-sql/weir/connectors"
 )
 
 // Setting describes a configuration key of a session (SET 'key' = 'value').
@@ -116,91 +118,17 @@ func checkValue(kind, value string) error {
 	return err
 }
 
-var durationUnits = map[string]time.Duration{
-	"": time.Millisecond, "ms": time.Millisecond, "milli": time.Millisecond, "millis": time.Millisecond, "millisecond": time.Millisecond, "milliseconds": time.Millisecond,
-	"s": time.Second, "sec": time.Second, "secs": time.Second, "second": time.Second, "seconds": time.Second,
-	"m": time.Minute, "min": time.Minute, "minute": time.Minute, "minutes": time.Minute,
-	"h": time.Hour, "hour": time.Hour, "hours": time.Hour, "d": 24 * time.Hour, "day": 24 * time.Hour, "days": 24 * time.Hour,
-	"us": time.Microsecond, "µs": time.Microsecond, "micro": time.Microsecond, "micros": time.Microsecond, "microsecond": time.Microsecond, "microseconds": time.Microsecond,
-	"ns": 1, "nano": 1, "nanos": 1, "nanosecond": 1, "nanoseconds": 1,
-}
-
 // ParseDuration reads a duration in Flink's form: `10 s`, `200ms`, `1 min`, `1 d`; a bare number is milliseconds.
-func ParseDuration(s string) (time.Duration, error) {
-	n, unit, err := numberAndUnit(s)
-	if err != nil {
-		return 0, fmt.Errorf("%q is no duration such as 10 s, 200 ms or 1 min", s)
-	}
-	u, ok := durationUnits[strings.ToLower(unit)]
-	if !ok {
-		return 0, fmt.Errorf("%q is no unit of time (ms, s, min, h, d)", unit)
-	}
-	if n > 0 && int64(u) > (1<<63-1)/n {
-		return 0, fmt.Errorf("%q is too long", s)
-	}
-	return time.Duration(n) * u, nil
-}
-
-var sizeUnits = map[string]int64{
-	"": 1, "b": 1, "bytes": 1, "k": 1 << 10, "kb": 1 << 10, "kib": 1 << 10, "kibibytes": 1 << 10, "m": 1 << 20, "mb": 1 << 20, "mib": 1 << 20, "mebibytes": 1 << 20,
-	"g": 1 << 30, "gb": 1 << 30, "gib": 1 << 30, "gibibytes": 1 << 30, "t": 1 << 40, "tb": 1 << 40, "tib": 1 << 40,
-}
+func ParseDuration(s string) (time.Duration, error) { return connectors.ParseDuration(s) }
 
 // ParseSize reads a size in Flink's form: `128MB`, `1 gb`; units are powers of 1024, a bare number is bytes.
-func ParseSize(s string) (int64, error) {
-	n, unit, err := numberAndUnit(s)
-	if err != nil {
-		return 0, fmt.Errorf("%q is no size such as 64 mb or 1 gb", s)
-	}
-	u, ok := sizeUnits[strings.ToLower(unit)]
-	if !ok {
-		return 0, fmt.Errorf("%q is no unit of size (b, kb, mb, gb)", unit)
-	}
-	if n > 0 && u > (1<<63-1)/n {
-		return 0, fmt.Errorf("%q is too large", s)
-	}
-	return n * u, nil
-}
-
-func numberAndUnit(s string) (int64, string, error) {
-	s = strings.TrimSpace(s)
-	i := 0
-	for i < len(s) && s[i] >= '0' && s[i] <= '9' {
-		i++
-	}
-	n, err := strconv.ParseInt(s[:i], 10, 64)
-	return n, strings.TrimSpace(s[i:]), err
-}
+func ParseSize(s string) (int64, error) { return connectors.ParseSize(s) }
 
 // nearest gives a hint with the nearest of names, or "".
 func nearest(word string, names []string) string {
-	best, at := len(word)/2+1, ""
-	for _, n := range names {
-		if d := editDistance(word, n); d < best {
-			best, at = d, n
-		}
-	}
-	if at == "" {
+	n := Nearest(word, names)
+	if n == "" {
 		return ""
 	}
-	return fmt.Sprintf("did you mean '%s'?", at)
-}
-
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		prev := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			prev, row[j] = row[j], min(row[j]+1, row[j-1]+1, prev+cost)
-		}
-	}
-	return row[len(b)]
+	return fmt.Sprintf("did you mean '%s'?", n)
 }

@@ -8,6 +8,8 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+
+	"github.com/weir-sql/weir"
 )
 
 // Mode says how cells of `query` results are rendered.
@@ -230,35 +232,11 @@ func compareBlocks(got []string, wants []Want, rowsort bool) string {
 
 // didYouMean proposes the nearest of names, or nothing.
 func didYouMean(word string, names []string) string {
-	best, at := 3, ""
-	for _, n := range names {
-		if d := distance(word, n); d < best {
-			best, at = d, n
-		}
-	}
+	at := weir.Nearest(word, names)
 	if at == "" {
 		return ""
 	}
 	return fmt.Sprintf("; did you mean %q?", at)
-}
-
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		prev := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			prev, row[j] = row[j], min(row[j]+1, row[j-1]+1, prev+cost)
-		}
-	}
-	return row[len(b)]
 }
 
 func hashSummary(values []string) string {
