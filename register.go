@@ -18,6 +18,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/weir-sql/weir/connectors"
+	"github.com/weir-sql/weir/connectors/watermark"
 	"github.com/weir-sql/weir/exec/stream"
 	"github.com/weir-sql/weir/types"
 )
@@ -26,7 +27,10 @@ import (
 const goConnector = "go"
 
 // RegisterTable makes a temporary table of Go values. source is a channel of structs (unbounded until it is closed: a row is read once, by the one
-// query that reads the table), an iter.Seq of structs or a slice of structs (bounded, read from its start by every query).
+// query that reads the table), an iter.Seq of structs or a slice of structs (bounded, read from its start by every query), a connectors.Table (a
+// connectors.SourceTable, SinkTable or both), or a connectors.Source, with the columns of its batches as ddl; it is unbounded unless it has a method
+// Bounded() bool that says otherwise, makes watermarks itself if it is a connectors.WatermarkSource, and its Splits, Open and Close are called by each query
+// that reads the table. WithWatermarks gives any of them a watermark strategy.
 //
 // Columns are the exported fields, in order, named by the tag `weir:"name"` or else by the field in lower case; a field with the tag `weir:"-"` is left
 // out. A pointer field is nullable. time.Time is TIMESTAMP_LTZ(6), time.Duration INTERVAL DAY TO SECOND, []byte BYTES, a slice ARRAY, a map MAP, a
@@ -38,26 +42,26 @@ const goConnector = "go"
 // Delivery: at most once from a channel (what was taken from it is gone with the query), exactly once from a sequence. Ordering: as given. Replay: from
 // its start, sequences only. A position is the number of rows read.
 func (db *DB) RegisterTable(name string, source any, ddl ...string) error {
-	src, err := newGoSource(source)
+	src, err := newRegistered(source)
+	var columns string
+	if err == nil {
+		columns, err = src.declaration(strings.Join(ddl, ", "))
+	}
 	if err != nil {
 		return newError("WEIR-3010", fmt.Sprintf("RegisterTable %s: %v", name, err), "")
 	}
 	c := db.connectors[goConnector].(*goTables)
 	id := c.add(src)
-	columns := strings.Join(ddl, ", ")
-	if columns == "" {
-		columns = src.ddl()
-	}
-	return db.Exec(context.Background(), fmt.Sprintf("CREATE TEMPORARY TABLE %s (%s) WITH ('connector' = '%s', 'id' = '%d')", name, columns, goConnector, id))
+	return db.Exec(context.Background(), fmt.Sprintf("CREATE TEMPORARY TABLE %s (%s) WITH ('connector' = '%s', 'id' = '%d'%s)", name, columns, goConnector, id, src.options()))
 }
 
 // goTables finds the Go values behind tables.
 type goTables struct {
 	mu      sync.Mutex
-	sources map[string]*goSource
+	sources map[string]*registered
 }
 
-func (c *goTables) add(s *goSource) int {
+func (c *goTables) add(s *registered) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	id := len(c.sources) + 1
@@ -81,7 +85,11 @@ func (c *goTables) Table(_ context.Context, d connectors.Declaration) (connector
 	if s == nil {
 		return nil, errors.New("connector 'go' makes tables only through RegisterTable")
 	}
-	t := &goTable{source: s, columns: d.Columns}
+	return s.connect(d)
+}
+
+func (s *goSource) table(d connectors.Declaration) (*goTable, error) {
+	t := &goTable{goSchema: goSchema{columns: d.Columns}, source: s}
 	for _, col := range d.Columns {
 		i, ok := s.byName[col.Name]
 		if !ok {
@@ -102,6 +110,7 @@ type goField struct {
 	watermark time.Duration
 	rowtime   bool
 	key       bool
+	assign    watermark.TimestampAssigner // gives it from the row; nil for a field
 }
 
 // goSource is a Go value that gives rows.
@@ -365,7 +374,7 @@ func goMap(v reflect.Value) (any, error) {
 // ddl derives the column list.
 func (s *goSource) ddl() string {
 	var parts, key []string
-	quote := func(n string) string { return "`" + strings.ReplaceAll(n, "`", "``") + "`" }
+	quote := quoted
 	for _, f := range s.fields {
 		parts = append(parts, quote(f.column.Name)+" "+f.column.Type.String())
 		if f.key {
@@ -385,19 +394,13 @@ func (s *goSource) ddl() string {
 
 // goTable is a table over a goSource.
 type goTable struct {
-	source  *goSource
-	columns types.Schema
-	fields  []int // of the source, for each column
+	goSchema
+	source *goSource
+	fields []int // of the source, for each column
 }
 
-func (t *goTable) Schema() types.Schema         { return t.columns }
-func (t *goTable) MetadataKeys() types.Schema   { return nil }
-func (t *goTable) MetadataWritable(string) bool { return false }
-func (t *goTable) Bounded() bool                { return t.source.all != nil }
-func (t *goTable) ChangelogKinds() string       { return "I" }
-func (t *goTable) AcceptsKinds() string         { return "" }
-func (t *goTable) RowEstimate() int64           { return -1 }
-func (t *goTable) SuppliesWatermarks() bool     { return false }
+func (t *goTable) Bounded() bool            { return t.source.all != nil }
+func (t *goTable) SuppliesWatermarks() bool { return false }
 
 func (t *goTable) Source(scan connectors.Scan) (connectors.Source, error) {
 	return &goScan{table: t, columns: scan.Columns}, nil
@@ -446,25 +449,27 @@ type goReader struct {
 	done  bool
 }
 
-// receive moves rows from the user's channel to the reader's, which can be asked without waiting.
+// receive moves rows from the user's channel to the reader's, which can be asked without waiting. What it signals has happened before: also the end.
 func (r *goReader) receive(ctx context.Context) {
-	defer close(r.queue)
 	cases := []reflect.SelectCase{{Dir: reflect.SelectRecv, Chan: r.scan.table.source.channel}, {Dir: reflect.SelectRecv, Chan: reflect.ValueOf(ctx.Done())}}
-	for {
+	for more := true; more; {
 		i, v, ok := reflect.Select(cases)
-		if i == 0 && ok {
+		switch {
+		case i == 1:
+			return
+		case ok:
 			select {
 			case r.queue <- v:
 			case <-ctx.Done():
 				return
 			}
+		default:
+			close(r.queue)
+			more = false
 		}
 		select {
 		case r.ready <- struct{}{}:
 		default:
-		}
-		if i == 1 || !ok {
-			return
 		}
 	}
 }
@@ -526,6 +531,7 @@ func (s *goScan) decode(rows []reflect.Value, mem memory.Allocator) (connectors.
 	b := array.NewRecordBuilder(mem, schema.Arrow())
 	defer b.Release()
 	for _, v := range rows {
+		row := v
 		if v.Kind() == reflect.Pointer {
 			if v.IsNil() {
 				return connectors.Decoded{}, errors.New("a row is a nil pointer")
@@ -534,7 +540,13 @@ func (s *goScan) decode(rows []reflect.Value, mem memory.Allocator) (connectors.
 		}
 		for i, c := range s.columns {
 			f := s.table.source.fields[s.table.fields[c]]
-			x, err := goValue(v.FieldByIndex(f.index))
+			var x any
+			var err error
+			if f.assign != nil {
+				x, err = assigned(f.assign, row)
+			} else {
+				x, err = goValue(v.FieldByIndex(f.index))
+			}
 			if err == nil && x != nil && !f.column.Type.SameKind(schema[i].Type) {
 				x, err = types.Cast(x, f.column.Type, schema[i].Type, s.zone())
 			}
