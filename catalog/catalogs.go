@@ -218,6 +218,30 @@ func (c *Catalogs) Put(o Object, ifNotExists bool) (created bool, err error) {
 	return true, nil
 }
 
+// PutView adds a view, in the place of a view of the same name and kind of life where there is one. A table of that name is an error.
+func (c *Catalogs) PutView(v *View) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := v.path()
+	db, err := c.database(p.Catalog, p.Database)
+	if err != nil {
+		return err
+	}
+	old := db.objects[p.Name]
+	if v.Temporary {
+		old = c.temporary[p]
+	}
+	if _, ok := old.(*View); old != nil && !ok {
+		return errorf(CodeExists, "DROP it first", "'%s' exists already, and is a table", p.Name)
+	}
+	if v.Temporary {
+		c.temporary[p] = v
+	} else {
+		db.objects[p.Name] = v
+	}
+	return nil
+}
+
 // Replace puts o in the place of old, which must still be there.
 func (c *Catalogs) Replace(old, o Object) error {
 	c.mu.Lock()

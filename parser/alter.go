@@ -67,11 +67,19 @@ func (p *parser) alter() ast.Statement {
 	}
 	temporary := p.accept("TEMPORARY")
 	system := temporary && p.accept("SYSTEM")
+	p.refuseConnection("ALTER")
 	if p.accept("FUNCTION") {
 		return p.createFunction(&ast.CreateFunction{Alter: true, Temporary: temporary, System: system})
 	}
 	p.unexpected("")
 	return nil
+}
+
+// refuseConnection names the connections of Flink, which it parses but does not have itself.
+func (p *parser) refuseConnection(verb string) {
+	if p.is("CONNECTION") || p.is("CONNECTIONS") {
+		p.notSupported(p.tok(), verb+" "+p.tok().up, "")
+	}
 }
 
 func (p *parser) renameTo(at int) ast.AlterAction {
@@ -265,6 +273,18 @@ func (p *parser) alterMaterializedTable() ast.AlterAction {
 		return a
 	case p.accept("RESET"):
 		return p.resetOptions(at)
+	case p.accept("ADD"):
+		return p.addElements(at, false)
+	case p.accept("MODIFY"):
+		return p.addElements(at, true)
+	case p.kw("DROP"):
+		p.i++
+		if p.is("PARTITION") || p.is("IF") {
+			p.unexpected("a column name")
+		}
+		return p.dropElements(at)
+	case p.accept("RENAME"):
+		return p.renameTo(at)
 	}
 	p.want("SUSPEND")
 	p.want("RESUME")
@@ -299,6 +319,7 @@ func (p *parser) drop() ast.Statement {
 		p.expect("TABLE")
 		s.Kind = ast.MaterializedTableObject
 	default:
+		p.refuseConnection("DROP")
 		if p.is("SCHEMA") {
 			p.i++
 			p.noSchema()

@@ -55,6 +55,8 @@ func (p *parser) call(tableFunction bool) {
 		return
 	case "SYMMETRIC", "ASYMMETRIC":
 		p.failAt(t, CodeReserved, "write `"+t.text+"` to use it as a name", "%s can only stand behind BETWEEN", up)
+	case "SAFE_CAST":
+		p.notSupported(t, up, "use TRY_CAST")
 	case "ROLLUP", "CUBE":
 		p.failAt(t, CodeSyntax, "", "%s can only stand in GROUP BY, not inside an expression", up)
 	}
@@ -69,26 +71,30 @@ func (p *parser) call(tableFunction bool) {
 		first = false
 	}
 	p.arguments(c, parts, up, tableFunction, comma)
+	if parts.args > 0 && p.is("ORDER", "BY") { // ARRAY_AGG(x ORDER BY y): the same as WITHIN GROUP
+		p.withinGroup(parts, comma)
+		for strings.HasPrefix(up, "JSON_") && p.jsonClause(c, parts, comma) {
+		}
+	}
+	switch {
+	case p.is("USING") && (up == "CONVERT" || up == "TRANSLATE"):
+		p.notSupported(p.tok(), up+"(.. USING ..)", "strings are UTF-8; ENCODE and DECODE turn them into bytes and back")
+	case p.is("FORMAT", "JSON"):
+		p.notSupported(p.tok(), "FORMAT JSON", "")
+	}
 	p.expectOp(")")
 	c.Span = p.spanFrom(src)
 
+	if p.is("WITHIN", "DISTINCT") && p.opAt(2, "(") {
+		p.notSupported(p.tok(), "WITHIN DISTINCT", "")
+	}
 	if p.is("WITHIN", "GROUP") {
+		if parts.within > 0 {
+			p.failAt(p.tok(), CodeSyntax, "", "ORDER BY is given twice")
+		}
 		p.i += 2
 		p.expectOp("(")
-		p.expect("ORDER", "BY")
-		for {
-			comma()
-			from := p.i
-			p.expr()
-			o := ast.OrderItem{}
-			o.Desc, o.Nulls = p.direction()
-			o.Span = p.spanFrom(from)
-			parts.order = append(parts.order, o)
-			parts.within++
-			if !p.acceptOp(",") {
-				break
-			}
-		}
+		p.withinGroup(parts, comma)
 		p.expectOp(")")
 	}
 	if p.is("FILTER") && p.opAt(1, "(") {
@@ -104,6 +110,24 @@ func (p *parser) call(tableFunction bool) {
 	c.Span = p.spanFrom(src)
 	if p.is("OVER") {
 		p.over(c, at)
+	}
+}
+
+// withinGroup rewrites the ORDER BY of an aggregate.
+func (p *parser) withinGroup(parts *callParts, comma func()) {
+	p.expect("ORDER", "BY")
+	for {
+		comma()
+		from := p.i
+		p.expr()
+		o := ast.OrderItem{}
+		o.Desc, o.Nulls = p.direction()
+		o.Span = p.spanFrom(from)
+		parts.order = append(parts.order, o)
+		parts.within++
+		if !p.acceptOp(",") {
+			return
+		}
 	}
 }
 
@@ -254,6 +278,11 @@ func (p *parser) argument(tableFunction bool) {
 		p.argument(tableFunction)
 		p.emit(")", p.i-1)
 		stop = p.prev().end
+	case p.is("MODEL") && p.isName(1):
+		p.i++
+		m := &ast.ModelArg{Name: p.objectName("a model name")}
+		m.Span = p.spanFrom(src)
+		p.leaf(m, src)
 	case t.up == "TABLE":
 		p.i++
 		p.tableArg(src, &ast.TableArg{})

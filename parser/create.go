@@ -9,20 +9,24 @@ func (p *parser) create() ast.Statement {
 		return p.createTable(&ast.CreateTable{Replace: true})
 	}
 	p.expect("CREATE")
-	if p.accept("OR") {
+	if at := p.i; p.accept("OR") {
 		if p.accept("ALTER") {
 			p.expect("MATERIALIZED", "TABLE")
 			return p.createMaterializedTable(&ast.CreateMaterializedTable{OrAlter: true})
 		}
 		p.expect("REPLACE")
-		if p.is("VIEW") || p.is("TEMPORARY", "VIEW") || p.is("FUNCTION") || p.is("TEMPORARY", "FUNCTION") {
-			what := p.tok().up
-			if what == "TEMPORARY" {
-				what = p.peek(1).up
-			}
-			p.notSupported(&p.toks[p.i-2], "CREATE OR REPLACE "+what, "write DROP "+what+" IF EXISTS before it")
-		}
 		temporary := p.accept("TEMPORARY")
+		system := temporary && p.accept("SYSTEM")
+		switch {
+		case p.accept("FUNCTION"):
+			return p.createFunction(&ast.CreateFunction{OrReplace: true, Temporary: temporary, System: system})
+		case system:
+			p.unexpected("")
+		case p.accept("VIEW"):
+			or, replace := &p.toks[at], &p.toks[at+1] // Flink takes the words, and fails when there is such a view
+			p.note(or.pos, replace.end, or.weir, ast.ExtSyntax, "")
+			return p.createView(&ast.CreateView{OrReplace: true, Temporary: temporary})
+		}
 		p.expect("TABLE")
 		return p.createTable(&ast.CreateTable{OrReplace: true, Temporary: temporary})
 	}
@@ -36,7 +40,7 @@ func (p *parser) create() ast.Statement {
 	case p.accept("TABLE"):
 		return p.createTable(&ast.CreateTable{Temporary: temporary})
 	case p.accept("VIEW"):
-		return p.createView(temporary)
+		return p.createView(&ast.CreateView{Temporary: temporary})
 	case p.accept("MODEL"):
 		return p.createModel(temporary)
 	case !temporary && p.accept("CATALOG"):
@@ -110,7 +114,7 @@ func (p *parser) createTable(s *ast.CreateTable) ast.Statement {
 	case p.accept("AS"):
 		s.As = p.fullQuery()
 	}
-	if (s.Replace || s.OrReplace) && s.As == nil {
+	if s.Replace && s.As == nil {
 		p.unexpected("AS and a query")
 	}
 	if s.As == nil && p.tok().kind != tokEOF && !p.op(";") {
@@ -235,7 +239,7 @@ func (e *elements) element() {
 		p.notEnforced()
 		k.Span = p.spanFrom(src)
 		e.addKey(k)
-	case p.is("UNIQUE") && p.opAt(1, "("):
+	case p.is("UNIQUE") && p.opAt(1, "("), p.is("CONSTRAINT") && p.isName(1) && p.peek(2).up == "UNIQUE" && p.opAt(3, "("):
 		p.notSupported(p.tok(), "UNIQUE", "use PRIMARY KEY .. NOT ENFORCED")
 	case p.is("FOREIGN", "KEY"):
 		p.notSupported(p.tok(), "FOREIGN KEY", "")
@@ -365,8 +369,11 @@ func (e *elements) columnConstraints(c *ast.ColumnDef) *ast.PrimaryKey {
 	return k
 }
 
-func (p *parser) createView(temporary bool) ast.Statement {
-	s := &ast.CreateView{Temporary: temporary, IfNotExists: p.ifNotExists(), Name: p.objectName("a view name")}
+func (p *parser) createView(s *ast.CreateView) ast.Statement {
+	if !s.OrReplace {
+		s.IfNotExists = p.ifNotExists()
+	}
+	s.Name = p.objectName("a view name")
 	if p.op("(") {
 		s.Columns = p.identList("a column name")
 	}
@@ -378,9 +385,10 @@ func (p *parser) createView(temporary bool) ast.Statement {
 }
 
 func (p *parser) createFunction(s *ast.CreateFunction) ast.Statement {
-	if s.Alter {
+	switch {
+	case s.Alter:
 		s.IfNotExists = p.ifExists()
-	} else {
+	case !s.OrReplace:
 		s.IfNotExists = p.ifNotExists()
 	}
 	s.Name = p.objectName("a function name")

@@ -2,6 +2,7 @@ package parser
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/weir-sql/weir/parser/ast"
 	"github.com/weir-sql/weir/parser/internal/mysql"
@@ -14,22 +15,39 @@ func (p *parser) expr() { p.exprUntil("") }
 
 // exprState is what an expression leaves open while its operators are copied.
 type exprState struct {
-	p        *parser
-	stop     string    // a word that ends the expression though it is an operator
-	like     *ast.Like // a LIKE whose right side is being read
-	nots     int       // parentheses opened for a NOT behind a tighter operator
-	betweens int       // BETWEENs whose AND has not come
-	isDone   bool      // an IS test or a quantified comparison has just ended
-	ops      int
+	p       *parser
+	stop    string    // a word that ends the expression though it is an operator
+	like    *ast.Like // a LIKE whose right side is being read
+	nots    int       // parentheses opened for a NOT behind a tighter operator
+	isDone  bool      // an IS test or a quantified comparison has just ended
+	hasPred bool      // the operand at cmp has IN or BETWEEN
+	ops     int
+	// chain and cmp say where in p.out the present chain of comparisons and IS
+	// tests begins, and its last operand.
+	chain, cmp int
+}
+
+// begin notes that a chain of comparisons begins with what is emitted next.
+func (e *exprState) begin() {
+	e.chain, e.cmp, e.hasPred = len(e.p.out), len(e.p.out), false
+}
+
+// wrap puts everything emitted since at in parentheses.
+func (e *exprState) wrap(at int) {
+	e.endLike()
+	e.p.insert(at, e.p.i-1, "(")
+	e.p.emit(")", e.p.i-1)
+	e.hasPred = false
 }
 
 func (p *parser) exprUntil(stop string) {
 	defer p.enter()()
 	e := &exprState{p: p, stop: stop}
+	e.begin()
 	tight := false // the operator before binds tighter than NOT
 	for {
 		e.prefixes(tight)
-		p.primary()
+		p.primary(true)
 		e.isDone = false
 		for e.postfix() {
 		}
@@ -40,10 +58,6 @@ func (p *parser) exprUntil(stop string) {
 		if e.ops++; e.ops > maxOperators {
 			p.failAt(p.tok(), CodeLimit, "", "an expression has at most %d operators", maxOperators)
 		}
-	}
-	if e.betweens > 0 {
-		p.want("AND")
-		p.unexpected("")
 	}
 	e.close()
 }
@@ -78,7 +92,7 @@ func (e *exprState) prefixes(tight bool) {
 			p.emit(p.tok().text, p.i)
 			tight = true
 		case p.is("NOT"):
-			if e.like != nil || e.betweens > 0 && tight {
+			if e.like != nil {
 				p.failAt(p.tok(), CodeSyntax, "put the NOT and what belongs to it in parentheses", "NOT cannot stand here")
 			}
 			if tight { // a = NOT b: MySQL wants parentheses
@@ -87,6 +101,7 @@ func (e *exprState) prefixes(tight bool) {
 				tight = false
 			}
 			p.emit("NOT", p.i)
+			e.begin()
 		default:
 			return
 		}
@@ -124,6 +139,11 @@ func (e *exprState) postfix() bool {
 		})
 		return true
 	}
+	for _, test := range []string{"A SET", "EMPTY"} {
+		if p.is(strings.Fields(test)...) {
+			p.notSupported(p.tok(), "IS "+test, "use CARDINALITY")
+		}
+	}
 	p.want("DISTINCT FROM")
 	if !p.is("DISTINCT") {
 		p.unexpected("")
@@ -150,7 +170,7 @@ func (e *exprState) infix(src int, make func(l, r mysql.Arg) ast.Expr) {
 var unknownOps = map[string]string{
 	"::": "write CAST(x AS type)", "==": "did you mean =?", "&&": "write AND", "<=>": "write IS NOT DISTINCT FROM",
 	"->": "write JSON_QUERY(x, path)", "->>": "write JSON_VALUE(x, path)", "<<": "", ":=": "", "|": "write || to join strings, OR for logic",
-	"^": "write POWER(x, y)", "?": "parameters are not supported", "$": "", "{": "",
+	"^": "write POWER(x, y)", "?": "", "$": "", "{": "",
 }
 
 // operator copies one binary operator. more: an operand must follow. tight: the
@@ -162,7 +182,7 @@ func (e *exprState) operator() (tight, more bool) {
 	if t.kind == tokOp {
 		switch t.text {
 		case "+", "-", "*", "/", "%", "||":
-			e.refuseBehindTest(t)
+			e.wrapTest()
 			op := t.text
 			if op == "||" {
 				op = "DIV" // not in our dialect, and of the right precedence
@@ -186,6 +206,7 @@ func (e *exprState) operator() (tight, more bool) {
 				return e.operator()
 			}
 			p.emit(op, src)
+			e.cmp, e.hasPred = len(p.out), false
 			return true, true
 		case ",", ")", "]", ";", "(", "[", ".":
 			return false, false
@@ -204,25 +225,16 @@ func (e *exprState) operator() (tight, more bool) {
 	}
 	switch t.up {
 	case "AND":
-		if e.betweens > 0 {
-			e.endLike()
-			e.betweens--
-			p.emit("AND", src)
-			p.i++
-			return true, true
-		}
 		e.close()
 		p.emit("AND", src)
 		p.i++
+		e.begin()
 		return false, true
 	case "OR":
-		if e.betweens > 0 {
-			p.want("AND")
-			p.unexpected("")
-		}
 		e.close()
 		p.emit("OR", src)
 		p.i++
+		e.begin()
 		return false, true
 	case "IS": // DISTINCT FROM: postfix took the others
 		e.endLike()
@@ -234,10 +246,9 @@ func (e *exprState) operator() (tight, more bool) {
 		})
 		return true, true
 	case "NOT":
-		e.refuseBehindTest(t)
 		switch p.peek(1).up {
 		case "IN", "LIKE", "SIMILAR", "BETWEEN":
-			e.endLike()
+			e.wrapPredicate()
 			p.emit("NOT", src)
 			p.i++
 			return e.predicate()
@@ -251,6 +262,7 @@ func (e *exprState) operator() (tight, more bool) {
 		}
 		p.unexpected("")
 	case "IN", "LIKE", "SIMILAR", "BETWEEN", "ILIKE", "RLIKE", "REGEXP":
+		e.wrapPredicate()
 		return e.predicate()
 	case "OVERLAPS":
 		if p.opAt(1, "(") || p.peek(1).up == "ROW" {
@@ -260,6 +272,10 @@ func (e *exprState) operator() (tight, more bool) {
 				return &ast.Binary{Span: ast.Span{Start: l.Span.Start, Stop: r.Span.Stop}, Op: "OVERLAPS", L: l.X, R: r.X}
 			})
 			return true, true
+		}
+	case "CONTAINS", "EQUALS", "PRECEDES", "SUCCEEDS", "IMMEDIATELY":
+		if p.opAt(1, "(") || p.peek(1).up == "PERIOD" || t.up == "IMMEDIATELY" && p.isName(1) {
+			p.notSupported(t, "the comparison of periods "+t.up, "use (a, b) OVERLAPS (c, d), or comparisons")
 		}
 	case "MEMBER", "SUBMULTISET":
 		if p.peek(1).up == "OF" || p.opAt(1, "(") {
@@ -299,11 +315,22 @@ func (e *exprState) operator() (tight, more bool) {
 	return false, false
 }
 
-// refuseBehindTest refuses operators that would bind to the end of an IS test or
-// a quantified comparison, which are written as comparisons.
-func (e *exprState) refuseBehindTest(t *token) {
+// wrapTest puts an IS test or a quantified comparison in parentheses, since what
+// follows would bind to its end: both are written as comparisons. It takes the
+// whole chain before it, as Flink's does: a = b IS NULL || c is ((a = b) IS NULL) || c.
+func (e *exprState) wrapTest() {
 	if e.isDone {
-		e.p.failAt(t, CodeSyntax, "put the part before it in parentheses", "%s cannot stand directly behind an IS test or a comparison with ANY or ALL", t.text)
+		e.wrap(e.chain)
+		e.cmp, e.isDone = e.chain, false
+	}
+}
+
+// wrapPredicate does that before a predicate, and puts an IN or BETWEEN before it in parentheses.
+func (e *exprState) wrapPredicate() {
+	e.wrapTest()
+	e.endLike()
+	if e.hasPred {
+		e.wrap(e.cmp)
 	}
 }
 
@@ -312,7 +339,6 @@ func (e *exprState) predicate() (tight, more bool) {
 	p := e.p
 	t := p.tok()
 	src := p.i
-	e.refuseBehindTest(t)
 	switch t.up {
 	case "ILIKE", "RLIKE", "REGEXP":
 		if n := p.peek(1); n.kind != tokString && n.kind != tokQuoted && (n.kind != tokIdent || reserved[n.up]) {
@@ -324,7 +350,7 @@ func (e *exprState) predicate() (tight, more bool) {
 		}
 		p.notSupported(t, t.up, hint)
 	case "IN":
-		e.endLike()
+		e.hasPred = true
 		p.emit("IN", src)
 		p.i++
 		if !p.op("(") {
@@ -336,7 +362,6 @@ func (e *exprState) predicate() (tight, more bool) {
 		}
 		return e.operator()
 	case "LIKE", "SIMILAR":
-		e.endLike()
 		like := &ast.Like{Similar: t.up == "SIMILAR"}
 		p.i++
 		if like.Similar {
@@ -348,7 +373,7 @@ func (e *exprState) predicate() (tight, more bool) {
 		p.emit("(", src)
 		e.like = like
 	case "BETWEEN":
-		e.endLike()
+		e.hasPred = true
 		p.emit("BETWEEN", src)
 		p.i++
 		if p.accept("SYMMETRIC") {
@@ -357,7 +382,12 @@ func (e *exprState) predicate() (tight, more bool) {
 		} else {
 			p.accept("ASYMMETRIC")
 		}
-		e.betweens++
+		// The lower bound is all up to the AND; the upper one ends before a comparison.
+		p.emit("(", src)
+		p.exprUntil("AND")
+		p.emit(")", p.i-1)
+		p.expect("AND")
+		p.emit("AND", p.i-1)
 	}
 	return true, true
 }

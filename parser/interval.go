@@ -61,7 +61,7 @@ func (p *parser) intervalOperand() {
 		return x
 	}), src)
 	p.emit("(", src)
-	p.primary()
+	p.primary(false)
 	p.emit(")", p.i-1)
 	x.Qualifier = p.intervalQualifier()
 	if x.Qualifier.To != "" {

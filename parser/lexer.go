@@ -300,6 +300,42 @@ func (l *lexer) str(pos ast.Pos, form stringForm) {
 	}
 }
 
+// charsets are the highest characters of the character sets that a string may name.
+var charsets = map[string]rune{"UTF8": unicode.MaxRune, "UTF-8": unicode.MaxRune, "UTF16": unicode.MaxRune, "UTF-16": unicode.MaxRune,
+	"UTF-16LE": unicode.MaxRune, "UTF-16BE": unicode.MaxRune, "UTF-32": unicode.MaxRune, "LATIN1": 0xff, "ISO-8859-1": 0xff, "US-ASCII": 0x7f}
+
+// charsetString reads _UTF8'text', as the text of views in Flink has; false: none begins here.
+func (l *lexer) charsetString(pos ast.Pos) bool {
+	j := l.i + 1
+	for j < l.limit() && (isDigit(l.s[j]) || l.s[j]|0x20 >= 'a' && l.s[j]|0x20 <= 'z' || strings.IndexByte("-_.:", l.s[j]) >= 0) {
+		j++
+	}
+	if j == l.i+1 || j >= l.limit() || l.s[j] != '\'' {
+		return false
+	}
+	name := l.s[l.i+1 : j]
+	l.i = j
+	l.str(pos, plainString)
+	t := &l.toks[len(l.toks)-1]
+	if t.kind != tokString {
+		return true
+	}
+	highest, ok := charsets[strings.ToUpper(name)]
+	if !ok {
+		l.toks = l.toks[:len(l.toks)-1]
+		l.bad(pos, "strings are UTF-8: leave it out", "unknown character set %s", name)
+		return true
+	}
+	for _, r := range t.text {
+		if r > highest {
+			l.toks = l.toks[:len(l.toks)-1]
+			l.bad(pos, "leave the character set out", "%q is not in the character set %s", r, name)
+			break
+		}
+	}
+	return true
+}
+
 func isHex(c byte) bool { return isDigit(c) || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F' }
 
 // unicodeString resolves U&'\263A' [UESCAPE 'c'].
@@ -487,7 +523,11 @@ func (l *lexer) number(pos ast.Pos) {
 		l.word()
 	}
 	if !ok {
-		l.bad(pos, "", "malformed number %q", l.s[pos.Offset:l.i])
+		hint, text := "", l.s[pos.Offset:l.i]
+		if len(text) > 1 && (text[1] == 'x' || text[1] == 'X') {
+			hint = "there are no hexadecimal numbers (Flink reads 0 AS x..); X'1F' is the bytes"
+		}
+		l.bad(pos, hint, "malformed number %q", text)
 		return
 	}
 	l.add(tokNumber, l.s[pos.Offset:l.i], pos)
@@ -533,6 +573,9 @@ func (l *lexer) wordOrOp(pos ast.Pos) {
 				l.str(pos, unicodeString)
 				return
 			}
+		}
+		if r == '_' && l.charsetString(pos) {
+			return
 		}
 		l.word()
 		t := l.add(tokIdent, l.s[pos.Offset:l.i], pos)

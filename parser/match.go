@@ -63,6 +63,9 @@ func (p *parser) matchRecognize(input ast.TableRef, src int) *ast.MatchRecognize
 		at := p.i
 		d := ast.Define{Variable: p.identFor("a pattern variable")}
 		p.expect("AS")
+		if p.is("RUNNING") && p.peek(1).kind == tokIdent && p.opAt(2, "(") {
+			p.i++ // what every function in DEFINE is
+		}
 		d.Cond = p.expression()
 		d.Span = p.spanFrom(at)
 		m.Defines = append(m.Defines, d)

@@ -10,8 +10,9 @@ import (
 // leaf emits an operand that is a single slot.
 func (p *parser) leaf(x ast.Expr, src int) { p.emitSlot(x, src) }
 
-// primary rewrites one operand with its subscripts and fields.
-func (p *parser) primary() {
+// primary rewrites one operand with its subscripts and fields. diff: it may be
+// the difference (a - b) DAY.
+func (p *parser) primary(diff bool) {
 	at, paren := len(p.out), p.op("(")
 	isName := p.operand()
 	for n := 0; ; n++ {
@@ -37,7 +38,7 @@ func (p *parser) primary() {
 				return &ast.FieldAccess{Span: ast.Span{Start: args[0].Span.Start, Stop: id.Stop}, X: args[0].X, Field: id}
 			})), "(")
 			p.emit(")", p.i-1)
-		case paren && n == 0 && p.tok().kind == tokIdent && intervalUnits[p.tok().up]:
+		case diff && paren && n == 0 && p.tok().kind == tokIdent && intervalUnits[p.tok().up]:
 			p.intervalDiff(at)
 			return
 		default:
@@ -46,6 +47,9 @@ func (p *parser) primary() {
 		stop = p.prev().end
 	}
 }
+
+// periodOps are the standard's comparisons of periods, but for OVERLAPS.
+var periodOps = wordSet(`CONTAINS OVERLAPS EQUALS PRECEDES SUCCEEDS IMMEDIATELY`)
 
 var niladic = wordSet(`CURRENT_DATE CURRENT_TIME CURRENT_TIMESTAMP LOCALTIME LOCALTIMESTAMP`)
 
@@ -80,6 +84,9 @@ func (p *parser) operand() bool {
 		case "(":
 			p.parenthesized()
 			return false
+		case "?":
+			lit(ast.ParameterLit, t.text, 1)
+			return false
 		case "{":
 			if p.jdbcEscape() {
 				return false
@@ -111,6 +118,10 @@ func (p *parser) operand() bool {
 				lit(kind, p.peek(1).text, 2)
 				return false
 			}
+			if p.is("TIMESTAMP", "WITH", "LOCAL", "TIME", "ZONE") && p.peek(5).kind == tokString {
+				lit(ast.TimestampLTZLit, p.peek(5).text, 6)
+				return false
+			}
 		case "ARRAY", "MAP", "MULTISET":
 			if p.opAt(1, "[") {
 				p.constructor()
@@ -118,6 +129,24 @@ func (p *parser) operand() bool {
 			}
 			if p.opAt(1, "(") && p.isQuery(p.i+2) {
 				p.notSupported(t, t.up+" of a query", "")
+			}
+		case "UNIQUE", "CURSOR":
+			if p.opAt(1, "(") && p.isQuery(p.i+2) {
+				p.notSupported(t, t.up+" of a query", "")
+			}
+		case "NEXT", "CURRENT":
+			if p.is(t.up, "VALUE", "FOR") {
+				p.notSupported(t, t.up+" VALUE FOR a sequence", "")
+			}
+		case "PERIOD":
+			if p.opAt(1, "(") && p.match[p.i+1] >= 0 {
+				if w := p.toks[p.match[p.i+1]+1].up; periodOps[w] {
+					p.notSupported(t, "PERIOD", "use (a, b) OVERLAPS (c, d), or comparisons")
+				}
+			}
+		case "RUNNING", "FINAL":
+			if p.peek(1).kind == tokIdent && p.opAt(2, "(") && !reserved[p.peek(1).up] {
+				p.notSupported(t, t.up+" inside an expression", "it may stand before a whole measure")
 			}
 		case "ROW":
 			if p.opAt(1, "(") {
@@ -142,9 +171,6 @@ func (p *parser) operand() bool {
 		if !clauseWords[t.up] {
 			p.failAt(t, CodeReserved, "write `"+t.text+"` to use it as a name", "expected an expression but found the reserved word %s", t.text)
 		}
-	}
-	if hint, ok := unknownOps[t.text]; ok && t.kind == tokOp && t.text == "?" {
-		p.failAt(t, CodeNotSupported, "", "%s", hint)
 	}
 	p.unexpected("an expression")
 	return false

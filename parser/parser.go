@@ -531,9 +531,13 @@ func stringOf(t *token) ast.StringLit {
 
 func (p *parser) isString() bool { return p.tok().kind == tokString }
 
-// wholeNumber takes a number without sign, fraction and exponent.
+// wholeNumber takes a number without sign, fraction and exponent, or ?.
 func (p *parser) wholeNumber(what string) *ast.Literal {
 	t := p.tok()
+	if p.op("?") {
+		p.i++
+		return &ast.Literal{Span: ast.Span{Start: t.pos, Stop: t.end}, Kind: ast.ParameterLit, Value: t.text, Text: t.text}
+	}
 	if t.kind != tokNumber {
 		p.unexpected(what)
 	}
@@ -558,6 +562,9 @@ func parseInt(s string) (int, bool) {
 // smallInt takes a whole number that fits an int32 (lengths, precisions).
 func (p *parser) smallInt(what string) int {
 	t := p.tok()
+	if p.op("?") {
+		p.unexpected(what)
+	}
 	l := p.wholeNumber(what)
 	n, _ := parseInt(l.Value)
 	if n > 1<<31-1 {

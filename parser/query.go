@@ -312,6 +312,9 @@ func (p *parser) selectBlock() {
 	p.emit("SELECT", src)
 	p.emitSlot(sel, src)
 	sel.Hints = p.hints()
+	if p.is("STREAM") && p.opAt(1, "*") && p.peek(2).up == "FROM" {
+		p.notSupported(p.tok(), "SELECT STREAM", "leave STREAM out: whether a query streams is a matter of its tables")
+	}
 	if p.accept("DISTINCT") {
 		sel.Distinct = true
 	} else {
@@ -495,21 +498,26 @@ func (p *parser) windowSpec(w *ast.WindowSpec) {
 		from := p.i - 1
 		w.Frame = &ast.Frame{Unit: unit}
 		if p.accept("BETWEEN") {
-			w.Frame.Start = p.frameBound()
+			w.Frame.Start = p.frameBound(unit)
 			p.expect("AND")
-			end := p.frameBound()
+			end := p.frameBound(unit)
 			w.Frame.End = &end
 		} else {
-			w.Frame.Start = p.frameBound()
+			w.Frame.Start = p.frameBound(unit)
 		}
 		w.Frame.Span = p.spanFrom(from)
+	}
+	if p.is("ALLOW", "PARTIAL") { // the default
+		p.i += 2
+	} else if p.is("DISALLOW", "PARTIAL") {
+		p.notSupported(p.tok(), "DISALLOW PARTIAL", "")
 	}
 	p.expectOp(")")
 	p.emit(")", p.i-1)
 	w.Span = p.spanFrom(src)
 }
 
-func (p *parser) frameBound() ast.FrameBound {
+func (p *parser) frameBound(unit string) ast.FrameBound {
 	src := p.i
 	b := ast.FrameBound{}
 	switch {
@@ -523,10 +531,12 @@ func (p *parser) frameBound() ast.FrameBound {
 			b.Kind = ast.UnboundedFollowing
 		}
 	default:
-		if p.kw("INTERVAL") {
-			b.Offset = p.interval()
-		} else {
-			b.Offset = p.wholeNumber("a whole number")
+		at := p.tok()
+		b.Offset = p.expression()
+		if l, ok := b.Offset.(*ast.Literal); ok && unit == "ROWS" {
+			if _, whole := parseInt(l.Value); !whole && l.Kind != ast.ParameterLit {
+				p.failAt(at, CodeValue, "", "expected a whole number but found %s", l.Text)
+			}
 		}
 		b.Kind = ast.Preceding
 		if !p.accept("PRECEDING") {

@@ -33,6 +33,7 @@ func (p *parser) show() ast.Statement {
 		p.showRest(s, k.parts)
 		return s
 	}
+	p.refuseConnection("SHOW")
 	// SHOW CREATE, SHOW CURRENT, ...: the second word is wrong.
 	first := p.tok().up
 	for _, k := range showKinds {
@@ -194,6 +195,15 @@ func (p *parser) advise() ast.Statement {
 	} else {
 		s.Table = p.objectName("a table name")
 	}
+	s.Hints = p.hints()
+	if p.acceptOp("(") {
+		c := p.identFor("the event time column")
+		s.Column = &c
+		p.expectOp(")")
+	}
+	if p.accept("LIMIT") {
+		s.Limit = p.wholeNumber("a number of rows")
+	}
 	p.noteStatement()
 	return s
 }
@@ -250,7 +260,8 @@ func (p *parser) configText(what, stop string) ast.StringLit {
 	src := p.i
 	for p.tok().kind != tokEOF && !p.op(";") && !p.op(stop) {
 		u := p.tok()
-		plain := u.kind == tokIdent || u.kind == tokNumber || u.kind == tokOp && strings.Contains(".-:/+", u.text)
+		plain := u.kind == tokIdent || u.kind == tokNumber || u.kind == tokBad && isDigit(u.text[0]) || // 10s
+			u.kind == tokOp && strings.Contains(".-:/+", u.text)
 		if !plain || p.i > src && u.pos.Offset != p.prev().end {
 			break
 		}

@@ -43,7 +43,7 @@ func TestSpans(t *testing.T) {
 					return true
 				}
 				x, ok := n.(ast.Expr)
-				if !ok {
+				if _, model := n.(*ast.ModelArg); !ok || model { // MODEL m is an argument only
 					return true
 				}
 				src := s.Base().SourceOf(n)

@@ -90,21 +90,23 @@ func (p *parser) noteStatement() {
 
 // ---- parts that several statements have
 
-// options takes WITH's ( 'key' = 'value', ... ).
+// options takes WITH's ( 'key' = 'value', ... ). Of a key given twice the last
+// value counts, in the first one's place (measured on Flink).
 func (p *parser) options() []ast.Option {
 	p.expectOp("(")
 	out := []ast.Option{}
-	seen := map[string]bool{}
+	seen := map[string]int{}
 	if p.acceptOp(")") {
 		return out
 	}
 	for {
 		o := p.option()
-		if seen[o.Key.Value] {
-			panic(bail{&Error{Pos: o.Start, End: o.Key.Stop, Msg: "option '" + o.Key.Value + "' is given twice", Code: CodeValue}})
+		if i, ok := seen[o.Key.Value]; ok {
+			out[i] = o
+		} else {
+			seen[o.Key.Value] = len(out)
+			out = append(out, o)
 		}
-		seen[o.Key.Value] = true
-		out = append(out, o)
 		if !p.acceptOp(",") {
 			break
 		}

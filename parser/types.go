@@ -2,6 +2,7 @@ package parser
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/weir-sql/weir/parser/ast"
 )
@@ -151,6 +152,9 @@ func (p *parser) simpleType(ty *ast.TypeName, t *token) {
 			ty.Params = append(ty.Params, p.smallInt("a whole number"))
 		}
 		p.expectOp(")")
+	}
+	if strings.HasSuffix(ty.Name, "CHAR") && p.is("CHARACTER", "SET") {
+		p.notSupported(p.tok(), "CHARACTER SET", "strings are UTF-8")
 	}
 	if ty.Name != "TIME" && ty.Name != "TIMESTAMP" {
 		return

@@ -87,6 +87,7 @@ type LikeOption struct {
 // CreateView is CREATE [TEMPORARY] VIEW.
 type CreateView struct {
 	StmtBase
+	OrReplace   bool
 	Temporary   bool
 	IfNotExists bool
 	Name        ObjectName
@@ -118,7 +119,7 @@ type CreateDatabase struct {
 // CreateFunction is CREATE [TEMPORARY [SYSTEM]] FUNCTION; also ALTER FUNCTION (Alter).
 type CreateFunction struct {
 	StmtBase
-	Alter             bool
+	Alter, OrReplace  bool
 	Temporary, System bool
 	IfNotExists       bool // IF EXISTS with Alter
 	Name              ObjectName

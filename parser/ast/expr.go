@@ -34,6 +34,9 @@ const (
 	DateLit      LiteralKind = "date"      // DATE '..': Value is the content
 	TimeLit      LiteralKind = "time"      // TIME '..'
 	TimestampLit LiteralKind = "timestamp" // TIMESTAMP '..'
+	// TimestampLTZLit is TIMESTAMP WITH LOCAL TIME ZONE '..'; the content is in UTC.
+	TimestampLTZLit LiteralKind = "timestamp_ltz"
+	ParameterLit    LiteralKind = "parameter" // ?: a value to be given later; Value is ?
 )
 
 // Literal is a constant.
@@ -94,7 +97,7 @@ type Quantified struct {
 type Call struct {
 	Span
 	Name     ObjectName
-	Args     []Expr // also *NamedArg, *TableArg, *Descriptor, *TimeUnit, *Default
+	Args     []Expr // also *NamedArg, *TableArg, *ModelArg, *Descriptor, *TimeUnit, *Default
 	Distinct bool
 	Star     bool // f(*)
 	// NoParens is for CURRENT_TIMESTAMP and the like, written without ( ).
@@ -151,7 +154,7 @@ const (
 type FrameBound struct {
 	Span
 	Kind   BoundKind
-	Offset Expr // *Literal (number) or *Interval
+	Offset Expr // a number or an interval, mostly *Literal or *Interval
 }
 
 // OrderItem is one item of ORDER BY. Nulls is "", "FIRST" or "LAST".
@@ -199,6 +202,12 @@ type TableArg struct {
 	Hints       []Hint
 	PartitionBy []Expr
 	OrderBy     []OrderItem
+}
+
+// ModelArg is MODEL m, an argument of a table function.
+type ModelArg struct {
+	Span
+	Name ObjectName
 }
 
 // Descriptor is DESCRIPTOR(column, ...), an argument of a table function.
@@ -404,6 +413,7 @@ func (*Quantified) expr()     {}
 func (*Call) expr()           {}
 func (*NamedArg) expr()       {}
 func (*TableArg) expr()       {}
+func (*ModelArg) expr()       {}
 func (*Descriptor) expr()     {}
 func (*TimeUnit) expr()       {}
 func (*Extract) expr()        {}

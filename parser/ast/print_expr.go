@@ -107,6 +107,9 @@ func (p *printer) bare(x Expr) {
 		p.expr(x.Value, 0)
 	case *TableArg:
 		p.tableArg(x)
+	case *ModelArg:
+		p.w("MODEL ")
+		p.name(x.Name)
 	case *Descriptor:
 		p.w("DESCRIPTOR")
 		p.idents(x.Columns)
@@ -293,6 +296,9 @@ func (p *printer) literal(l *Literal) {
 		p.w("X'", l.Value, "'")
 	case DateLit, TimeLit, TimestampLit:
 		p.w(strings.ToUpper(string(l.Kind)), " ")
+		p.str(l.Value)
+	case TimestampLTZLit:
+		p.w("TIMESTAMP WITH LOCAL TIME ZONE ")
 		p.str(l.Value)
 	default:
 		p.w(l.Value)

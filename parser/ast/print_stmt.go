@@ -67,6 +67,16 @@ func (p *printer) statement(s Statement) {
 	case *AdviseWatermark:
 		p.w("ADVISE WATERMARK FOR ")
 		p.tableOrFile(&s.Table, s.File)
+		p.hints(s.Hints, " ", "")
+		if s.Column != nil {
+			p.w(" (")
+			p.ident(*s.Column)
+			p.w(")")
+		}
+		if s.Limit != nil {
+			p.w(" LIMIT ")
+			p.literal(s.Limit)
+		}
 	case *StopJob:
 		p.w("STOP JOB ")
 		p.str(s.Job.Value)
@@ -102,6 +112,7 @@ func (p *printer) statement(s Statement) {
 		p.createTable(s)
 	case *CreateView:
 		p.w("CREATE ")
+		p.flag(s.OrReplace, "OR REPLACE ")
 		p.flag(s.Temporary, "TEMPORARY ")
 		p.w("VIEW ")
 		p.flag(s.IfNotExists, "IF NOT EXISTS ")
@@ -304,6 +315,7 @@ func (p *printer) createFunction(s *CreateFunction) {
 		p.w("ALTER ")
 	} else {
 		p.w("CREATE ")
+		p.flag(s.OrReplace, "OR REPLACE ")
 	}
 	p.flag(s.Temporary, "TEMPORARY ")
 	p.flag(s.System, "SYSTEM ")

@@ -186,11 +186,14 @@ type Explain struct {
 	Statement Statement // QueryStatement, Insert, StatementSet or CreateTable with As
 }
 
-// AdviseWatermark is ADVISE WATERMARK FOR table (Weir's).
+// AdviseWatermark is ADVISE WATERMARK FOR table|'file' [hints] [(column)] [LIMIT n] (Weir's).
 type AdviseWatermark struct {
 	StmtBase
-	Table ObjectName
-	File  *StringLit
+	Table  ObjectName
+	File   *StringLit
+	Hints  []Hint
+	Column *Ident   // the event time; nil: that of the WATERMARK declaration
+	Limit  *Literal // rows to read; nil: all
 }
 
 // StopJob is STOP JOB 'id' [WITH SAVEPOINT] [WITH DRAIN].
