@@ -27,6 +27,9 @@ func (p *planning) other(stmt ast.Statement) (*Result, error) {
 		}
 		_, err = cat.Put(v, s.IfNotExists)
 		return done(&s.Name, err)
+		if s.OrReplace {
+			return done(&s.Name, cat.PutView(v))
+		}
 	case *ast.CreateCatalog:
 		options := optionList(s.Options)
 		kind := ""

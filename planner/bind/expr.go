@@ -84,9 +84,9 @@ func (b *Binder) expr(e ast.Expr, s *scope) (logical.Expr, error) {
 		return nil, logical.Errorf(e, logical.CodeStatement, "", "%s may stand in GROUP BY only", e.Kind)
 	case *ast.NamedArg:
 		return nil, unsupported(e, featNamedArgs)
-	case *ast.Descriptor, *ast.TableArg:
+	case *ast.Descriptor, *ast.TableArg, *ast.ModelArg:
 		return nil, logical.Errorf(e, logical.CodeStatement, "window functions stand in FROM: FROM TUMBLE(TABLE t, DESCRIPTOR(ts), ...)",
-			"DESCRIPTOR and TABLE may stand in the arguments of a table function only")
+			"DESCRIPTOR, TABLE and MODEL may stand in the arguments of a table function only")
 	case *ast.TimeUnit:
 		return nil, logical.Errorf(e, logical.CodeArguments, "", "a time unit may not stand here")
 	}
@@ -165,7 +165,9 @@ func (b *Binder) literal(e *ast.Literal) (logical.Expr, error) {
 		return lit(nil, types.NullType)
 	case ast.UnknownLit:
 		return lit(nil, types.BooleanType)
-	case ast.DateLit, ast.TimeLit, ast.TimestampLit:
+	case ast.ParameterLit:
+		return nil, unsupported(e, featParameter)
+	case ast.DateLit, ast.TimeLit, ast.TimestampLit, ast.TimestampLTZLit:
 		t := types.DateType
 		if e.Kind != ast.DateLit {
 			p := 0
@@ -176,13 +178,16 @@ func (b *Binder) literal(e *ast.Literal) (logical.Expr, error) {
 				return nil, bad(errors.New("at most 9 digits of a second"))
 			}
 			t = types.TimeOf(p)
-			if e.Kind == ast.TimestampLit {
+			if e.Kind != ast.TimeLit {
 				t = types.TimestampOf(p)
 			}
 		}
 		v, err := types.ParseValue([]byte(e.Value), t, nil)
 		if err != nil {
 			return nil, bad(err)
+		}
+		if e.Kind == ast.TimestampLTZLit { // the text is UTC, whatever the session's zone is (measured)
+			t = types.TimestampLTZOf(t.Precision)
 		}
 		return lit(v, t)
 	}

@@ -229,6 +229,9 @@ func (b *Binder) limit(n logical.Node, q *ast.Query) (logical.Node, error) {
 }
 
 func rowCount(lit *ast.Literal, clause string) (int64, error) {
+	if lit.Kind == ast.ParameterLit {
+		return 0, unsupported(lit, featParameter)
+	}
 	n, err := strconv.ParseInt(lit.Value, 10, 64)
 	if err != nil || n < 0 {
 		return 0, logical.Errorf(lit, logical.CodeConstant, "", "%s needs a whole number, not %s", clause, lit.Value)

@@ -42,6 +42,7 @@ var (
 	featMultisetCons    = Feature{"WEIR-1513", "MULTISET[...]", ""}
 	featDefault         = Feature{"WEIR-1513", "DEFAULT", ""}
 	featNamedArgs       = Feature{"WEIR-1513", "a named argument (name => value) outside of a window function", ""}
+	featParameter       = Feature{"WEIR-1513", "a parameter (?)", "write the value"}
 	featWithinGroup     = Feature{"WEIR-1513", "WITHIN GROUP", ""}
 	featRecursive       = Feature{"WEIR-1514", "WITH RECURSIVE", ""}
 	featGroupByDistinct = Feature{"WEIR-1514", "GROUP BY DISTINCT", ""}
