@@ -247,10 +247,17 @@ func (c *converter) aggregate(a *logical.Aggregate, final bool) (physical.Node, 
 			}
 			return nil, bind.Unsupported(a.Pos, what)
 		}
-		for _, key := range []string{"table.exec.emit.early-fire.enabled", "table.exec.emit.late-fire.enabled"} {
-			if c.env.Bool(key) {
-				return nil, bind.Unsupported(a.Pos, "a window aggregate with '"+key+"' = 'true'")
+		emit := a.Emit
+		if emit == nil {
+			if emit, err = bind.SessionEmit(c.env, a.Pos); err != nil {
+				return nil, err
 			}
+			if emit != nil && a.Window.Proctime {
+				emit.Late, emit.Lateness = -1, 0 // no row is late
+			}
+		}
+		if emit.None() {
+			emit = nil
 		}
 		if a.Late != nil {
 			if in.Props().Changelog != physical.Append {
@@ -258,7 +265,7 @@ func (c *converter) aggregate(a *logical.Aggregate, final bool) (physical.Node, 
 			}
 			in = c.single(in) // the late rows of one place have an order
 		}
-		out = c.windowAggregate(a, in)
+		out = c.windowAggregate(a, in, emit, final && in.Props().Bounded)
 		if a.Late != nil {
 			if err := c.lateRows(a, out); err != nil {
 				return nil, err
@@ -298,11 +305,11 @@ func emptyInput(n physical.Node) bool {
 	return false
 }
 
-func (c *converter) windowAggregate(a *logical.Aggregate, in physical.Node) physical.Node {
+func (c *converter) windowAggregate(a *logical.Aggregate, in physical.Node, emit *logical.Emit, final bool) physical.Node {
 	g := physical.WindowGrouping{Window: *a.Window, GroupBy: a.GroupBy, Aggregates: a.Aggregates, WindowColumns: a.WindowColumns}
 	// Partial rows have neither an order nor the values of DISTINCT.
 	onePhase := slices.ContainsFunc(a.Aggregates, func(x logical.AggregateCall) bool { return x.OrderDependent || x.Distinct })
-	if c.twoPhase && !onePhase && !a.Window.Proctime && in.Props().Changelog == physical.Append {
+	if emit == nil && c.twoPhase && !onePhase && !a.Window.Proctime && in.Props().Changelog == physical.Append {
 		local := physical.NewLocalWindowAggregate(in, g)
 		keys := make([]int, len(a.GroupBy))
 		for i := range keys {
@@ -310,10 +317,13 @@ func (c *converter) windowAggregate(a *logical.Aggregate, in physical.Node) phys
 		}
 		return physical.NewGlobalWindowAggregate(c.byKey(local, keys), local)
 	}
-	if a.Late != nil {
-		return physical.NewWindowAggregate(in, g)
+	if a.Late == nil {
+		in = c.byKey(in, a.GroupBy)
 	}
-	return physical.NewWindowAggregate(c.byKey(in, a.GroupBy), g)
+	if emit != nil {
+		return physical.NewEmittingWindowAggregate(in, g, emit, final)
+	}
+	return physical.NewWindowAggregate(in, g)
 }
 
 // lateRows makes the sink of a LATE_ROWS hint over the operator that judges the rows.
@@ -620,3 +630,6 @@ func sameColumns(a, b []int) bool {
 	slices.Sort(y)
 	return slices.Equal(x, y)
 }
+	if emits(in) {
+		hint = "without early and late firing a window gives its row once; or write into a table that takes changes, such as one without WITH (in memory)"
+	}

@@ -20,10 +20,29 @@ func updating(n physical.Node) (ast.Pos, string) {
 	case *physical.Scan:
 		return n.Pos, "the table " + logical.TableName(n.Table)
 	}
+	if w, ok := n.(*physical.WindowAggregate); ok && w.Emit != nil {
+		return w.Emit.Pos, w.Emit.Clause
+	}
 	for _, in := range n.Inputs() {
 		if in.Props().Changelog != physical.Append {
 			return updating(in)
 		}
 	}
 	return ast.Pos{}, "the query"
+}
+
+// emits reports whether it is early or late firing of windows that makes a plan's changelog more than append.
+func emits(n physical.Node) bool {
+	if n.Props().Changelog == physical.Append {
+		return false
+	}
+	if w, ok := n.(*physical.WindowAggregate); ok {
+		return w.Emit != nil
+	}
+	for _, in := range n.Inputs() {
+		if in.Props().Changelog != physical.Append {
+			return emits(in)
+		}
+	}
+	return false
 }

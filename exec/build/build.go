@@ -261,7 +261,12 @@ func (b *builder) make(n physical.Node) (*stage, error) {
 		}
 		cfg.Retract = n.Inputs()[0].Props().Changelog != physical.Append
 		cfg.Exact = b.need[n] == physical.NeedExact && n.Props().Partitioning.Count <= 1
-		b.judges[n] = b.chain(in, n.Op(), id, 1, n.Schema(), func() exec.Operator { return op.NewWindowAggregate(cfg) })
+		make := func() exec.Operator { return op.NewWindowAggregate(cfg) }
+		if n.Emit != nil {
+			e := op.Emission{Early: emitMicros(n.Emit.Early), Late: emitMicros(n.Emit.Late), Lateness: n.Emit.Lateness.Microseconds(), Final: n.Final}
+			make = func() exec.Operator { return op.NewEmittingWindowAggregate(cfg, e) }
+		}
+		b.judges[n] = b.chain(in, n.Op(), id, 1, n.Schema(), make)
 		return b.judges[n], nil
 	case *physical.ChangelogNormalize:
 		return b.chain(in, n.Op(), id, 1, n.Schema(), func() exec.Operator { return op.NewChangelogNormalize(n.Key, n.Schema()) }), nil
@@ -532,6 +537,14 @@ func window(w physical.Window) op.Window {
 		Size: w.Size, Step: w.Slide, Offset: w.Offset, Precision: w.Precision, LTZ: w.LTZ}
 	if w.Unit == 1 {
 		out.Precision = max(out.Precision, 4)
+// emitMicros is a delay in microseconds; negative (none) stays so.
+func emitMicros(d time.Duration) int64 {
+	if d < 0 {
+		return -1
+	}
+	return d.Microseconds()
+}
+
 	}
 	return out
 }

@@ -15,7 +15,7 @@ import (
 func TestEveryOperatorHasScripts(t *testing.T) {
 	scripted := map[string]bool{}
 	used := map[string]bool{}
-	for _, file := range []string{"windows", "groups", "rows", "normalize"} {
+	for _, file := range []string{"windows", "emit", "groups", "rows", "normalize"} {
 		text, err := os.ReadFile("testdata/" + file + ".txt")
 		if err != nil {
 			t.Fatal(err)

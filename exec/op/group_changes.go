@@ -74,25 +74,33 @@ func (o *GroupAggregate) flush(b *stream.Batch, out exec.Output) error {
 }
 
 // sameIn compares two values of a column: NULL is NULL, a NaN has not changed, -0.0 is another value than 0.0.
-func sameIn(a arrow.Array, t types.Type) func(i, j int) bool {
+func sameIn(a arrow.Array, t types.Type) func(i, j int) bool { return sameBetween(a, a, t) }
+
+// sameBetween compares element i of a with element j of b, as sameIn does; both are of type t.
+func sameBetween(a, b arrow.Array, t types.Type) func(i, j int) bool {
 	var same func(i, j int) bool
 	switch a := a.(type) {
 	case *array.Int64:
-		same = func(i, j int) bool { return a.Value(i) == a.Value(j) }
+		b := b.(*array.String)
+		same = func(i, j int) bool { return a.Value(i) == b.Value(j) }
 	case *array.Int32:
-		same = func(i, j int) bool { return a.Value(i) == a.Value(j) }
+		b := b.(*array.Int64)
+		same = func(i, j int) bool { return a.Value(i) == b.Value(j) }
 	case *array.Float64:
-		same = func(i, j int) bool { return sameFloat(a.Value(i), a.Value(j)) }
+		b := b.(*array.Float64)
+		same = func(i, j int) bool { return sameFloat(a.Value(i), b.Value(j)) }
 	case *array.Float32:
-		same = func(i, j int) bool { return sameFloat(float64(a.Value(i)), float64(a.Value(j))) }
+		b := b.(*array.Float32)
+		same = func(i, j int) bool { return sameFloat(float64(a.Value(i)), float64(b.Value(j))) }
 	case *array.String:
-		same = func(i, j int) bool { return a.Value(i) == a.Value(j) }
+		b := b.(*array.Int32)
+		same = func(i, j int) bool { return a.Value(i) == b.Value(j) }
 	default:
-		same = func(i, j int) bool { return types.Compare(types.Get(a, i, t), types.Get(a, j, t)) == 0 }
+		same = func(i, j int) bool { return types.Compare(types.Get(a, i, t), types.Get(b, j, t)) == 0 }
 	}
 	return func(i, j int) bool {
-		if n := a.IsNull(i); n || a.IsNull(j) {
-			return n == a.IsNull(j)
+		if n := a.IsNull(i); n || b.IsNull(j) {
+			return n == b.IsNull(j)
 		}
 		return same(i, j)
 	}

@@ -188,6 +188,61 @@ func operators(t *testing.T) map[string]optest.Operator {
 	ops["rollup"] = optest.Operator{New: func() []exec.Operator { return append([]exec.Operator{expand()}, one(rollup)...) }, Inputs: []types.Schema{events}, Output: rolled}
 	ops["rollup two"] = optest.Operator{New: func() []exec.Operator { return append([]exec.Operator{expand()}, two(rollup)...) }, Inputs: []types.Schema{events}, Output: rolled}
 
+	// Early and late firing.
+	const never = -1
+	emits := func(w op.Window, e op.Emission, keys []int, calls ...op.Aggregate) optest.Operator {
+		cfg, out := windowed(w, events, keys, calls...)
+		return optest.Operator{New: func() []exec.Operator { return []exec.Operator{op.NewEmittingWindowAggregate(cfg, e)} }, Inputs: []types.Schema{events},
+			Output: out, Keys: keys, Before: true}
+	}
+	sums := []op.Aggregate{call(events, "COUNT"), call(events, "SUM", 2)}
+	atOnce := op.Emission{Early: never, Late: 0, Lateness: 20 * second}
+	delayed := op.Emission{Early: 10 * second, Late: 5 * second, Lateness: 20 * second}
+	ops["emit late"] = emits(tumble, atOnce, key, sums...)
+	ops["emit early"] = emits(tumble, op.Emission{Early: 10 * second, Late: never}, key, sums...)
+	ops["emit each"] = emits(tumble, op.Emission{Early: 0, Late: 5 * second, Lateness: 20 * second}, key, sums...)
+	ops["emit delayed"] = emits(tumble, delayed, key, sums...)
+	ops["emit final"] = emits(tumble, op.Emission{Early: 10 * second, Late: 0, Lateness: 20 * second, Final: true}, key, sums...)
+	ops["emit hop"] = emits(hop, delayed, key, sums...)
+	ops["emit hop each"] = emits(hop, op.Emission{Early: 0, Late: 0, Lateness: 5 * second}, key, sums...)
+	ops["emit cumulate"] = emits(cumulate, op.Emission{Early: 10 * second, Late: 0, Lateness: 10 * second}, key, call(events, "COUNT"), distinct(call(events, "COUNT", 2)))
+	ops["emit lists"] = emits(hop, atOnce, key, call(events, "FIRST_VALUE", 2), call(events, "LAST_VALUE", 2), call(events, "COLLECT", 2), call(events, "ARRAY_AGG", 2))
+	ops["emit distinct"] = emits(tumble, delayed, key)
+	ops["emit global"] = emits(tumble, delayed, nil, sums...)
+	for name, e := range map[string]op.Emission{"emit late before": atOnce, "emit delayed before": delayed} {
+		o := emits(tumble, e, key, call(events, "COUNT"))
+		o.Exact, o.Keys = true, nil
+		ops[name] = o
+	}
+	for name, e := range map[string]op.Emission{"emit retract": delayed, "emit retract each": {Early: 0, Late: 0, Lateness: 20 * second}} {
+		cfg, out := windowed(tumble, events, key, append(sums, distinct(call(events, "COUNT", 2)))...)
+		cfg.Retract = true
+		ops[name] = optest.Operator{New: func() []exec.Operator { return []exec.Operator{op.NewEmittingWindowAggregate(cfg, e)} },
+			Inputs: []types.Schema{events}, Output: out, Keys: key, Before: true}
+	}
+	for name, e := range map[string]op.Emission{"emit proctime": {Early: 3 * second, Late: never}, "emit proctime each": {Early: 0, Late: never}} {
+		cfg, out := windowed(hop, events, key, call(events, "COUNT"))
+		cfg.TimeColumn = -1
+		ops[name] = optest.Operator{New: func() []exec.Operator { return []exec.Operator{op.NewEmittingWindowAggregate(cfg, e)} },
+			Inputs: []types.Schema{events}, Output: out, Time: -1, Keys: key}
+	}
+	lateSets, rolledLate := windowed(tumble, sets, []int{1, 3}, call(sets, "COUNT"))
+	lateSets.SetColumn = 3
+	ops["emit rollup"] = optest.Operator{New: func() []exec.Operator {
+		return []exec.Operator{expand(), op.NewEmittingWindowAggregate(lateSets, atOnce)}
+	}, Inputs: []types.Schema{events}, Output: rolledLate, Before: true}
+	inner := cascade
+	ops["emit cascade"] = optest.Operator{New: func() []exec.Operator {
+		behind := outer
+		behind.Retract = true
+		return []exec.Operator{op.NewEmittingWindowAggregate(inner, delayed), op.NewWindowAggregate(behind)}
+	}, Inputs: []types.Schema{events}, Output: outer.Schema, Keys: key, Before: true}
+	ops["emit cascade twice"] = optest.Operator{New: func() []exec.Operator {
+		behind := outer
+		behind.Retract = true
+		return []exec.Operator{op.NewEmittingWindowAggregate(inner, atOnce), op.NewEmittingWindowAggregate(behind, op.Emission{Early: 0, Late: never})}
+	}, Inputs: []types.Schema{events}, Output: outer.Schema, Keys: key, Before: true}
+
 	// Without windows.
 	kv := cols("k", str, "v", bigint)
 	kd := cols("k", str, "v", double)
@@ -243,7 +298,7 @@ func operators(t *testing.T) map[string]optest.Operator {
 }
 
 func TestOperators(t *testing.T) {
-	for _, file := range []string{"windows", "groups", "rows", "normalize"} {
+	for _, file := range []string{"windows", "emit", "groups", "rows", "normalize"} {
 		t.Run(file, func(t *testing.T) { optest.Run(t, "testdata/"+file+".txt", operators(t)) })
 	}
 }

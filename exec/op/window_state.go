@@ -32,6 +32,8 @@ type slice struct {
 	born []int64
 	from []int64
 
+	firing *firing // EmittingWindowAggregate only
+
 	charged int64
 }
 
@@ -51,6 +53,7 @@ type windowState struct {
 	retract   bool
 	perWindow bool
 	proctime  bool
+	emits     bool // each slice is one window, of any kind: EmittingWindowAggregate
 	props     []WindowProperty
 	schema    *arrow.Schema
 
@@ -149,7 +152,7 @@ func (w *windowState) at(end, first int64) (*slice, error) {
 }
 
 // chained says that the slices of a maximal window of CUMULATE are a chain in which each holds the rows of those before it too.
-func (w *windowState) chained() bool { return w.perWindow && w.w.Kind == Cumulate }
+func (w *windowState) chained() bool { return w.perWindow && w.w.Kind == Cumulate && !w.emits }
 
 // chain turns rows by the first window that takes them into rows by slice: each goes to its own slice, which begins as a copy of the one before it, and
 // to all later ones of its maximal window.
@@ -477,7 +480,8 @@ func (w *windowState) order(s *slice) []int32 {
 
 // --- snapshots
 //
-// groups: key columns, then slice_end, first_end, next_end, born_in, born and the state columns, one row for each group.
+// groups: key columns, then slice_end, first_end, next_end, born_in, born and the state columns, one row for each group. EmittingWindowAggregate adds
+// first_at, due_at, changed, shown and the result shown last.
 // distinct<i>: key columns, then slice_end, first_end, the arguments of call i and count, one row for each tuple.
 // window: watermark and the number of the next row, one row.
 
@@ -534,6 +538,9 @@ func (w *windowState) snapshot(to exec.StateWriter) error {
 			w.fill(n, func(g int) int64 { return s.bornIn(g) }), w.fill(n, func(g int) int64 { return s.born[g] }))
 		cols = append(cols, s.aggs.state(mem, nil)...)
 		fs := append(append(keyFields(w.keyTypes), wordFields("slice_end", "first_end", "next_end", "born_in", "born")...), stateFields(s.aggs.stateTypes())...)
+		if s.firing != nil {
+			cols, fs = append(cols, w.firingColumns(s)...), append(fs, w.firingFields()...)
+		}
 		rec := newRecord(arrow.NewSchema(fs, nil), cols, n)
 		err = to.Table("groups", len(w.keyTypes), rec)
 		rec.Release()

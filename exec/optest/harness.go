@@ -35,6 +35,8 @@ type Operator struct {
 	// Exact asks for Before on every batch and prints the Before of results.
 	Exact bool
 	// Keys are the columns of input 0 by which rows may be spread over three partitions; nil: the operator runs in one.
+	// Before asks for Before on every batch.
+	Before bool
 	Keys []int
 	// Zone is the session zone; nil is UTC.
 	Zone *time.Location
@@ -492,7 +494,7 @@ func (p *part) batch(rows []pendingRow) (stream.Batch, error) {
 	if plain {
 		b.Kinds = nil
 	}
-	if !p.v.always && !late && !p.h.o.Exact {
+	if !p.v.always && !late && !p.h.o.Exact && !p.h.o.Before {
 		b.Before = nil
 	}
 	b.Record = rb.NewRecordBatch()

@@ -324,6 +324,9 @@ func (g *groupBinder) build() error {
 	if len(sb.sel.GroupBy) == 0 {
 		a.Clause = "an aggregate without GROUP BY"
 	}
+	if err := sb.setEmit(a); err != nil {
+		return err
+	}
 	if late != nil {
 		if a.Late, err = g.lateRows(a, late); err != nil {
 			return err

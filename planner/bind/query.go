@@ -398,45 +398,48 @@ func (b *Binder) values(v *ast.Values) (*relation, error) {
 	return newRelation(n), nil
 }
 
-// hints checks the hints of a SELECT and returns the name that a NAME hint gives, and the LATE_ROWS hint.
-func (b *Binder) hints(sel *ast.Select) (name string, late *ast.Hint, err error) {
+// hints checks the hints of a SELECT and returns the name that a NAME hint gives, and the LATE_ROWS and EMIT hints.
+func (b *Binder) hints(sel *ast.Select) (name string, late, emit *ast.Hint, err error) {
 	for i := range sel.Hints {
 		h := &sel.Hints[i]
 		switch h.Name {
 		case "OPTIONS": // Flink accepts and ignores it here
 		case "NAME":
 			if len(h.Args) != 1 || h.Args[0].Value != nil || h.Args[0].Key == "" {
-				return "", nil, logical.Errorf(h, logical.CodeHint, "", "usage: NAME('name')")
+				return "", nil, nil, logical.Errorf(h, logical.CodeHint, "", "usage: NAME('name')")
 			}
 			name = h.Args[0].Key
 		case "LATE_ROWS":
 			if len(h.Args) != 1 || h.Args[0].Value != nil || h.Args[0].Key == "" {
-				return "", nil, logical.Errorf(h, logical.CodeHint, "", "usage: LATE_ROWS('table')")
+				return "", nil, nil, logical.Errorf(h, logical.CodeHint, "", "usage: LATE_ROWS('table')")
 			}
 			if late != nil {
-				return "", nil, logical.Errorf(h, logical.CodeHint, "", "the hint LATE_ROWS is given twice")
+				return "", nil, nil, logical.Errorf(h, logical.CodeHint, "", "the hint LATE_ROWS is given twice")
 			}
 			late = h
 		case "EMIT":
-			return "", nil, unsupported(h, featEmit)
+			if emit != nil {
+				return "", nil, nil, logical.Errorf(h, logical.CodeHint, "", "the hint EMIT is given twice")
+			}
+			emit = h
 		case "STATE_TTL":
-			return "", nil, unsupported(h, featStateTTL)
+			return "", nil, nil, unsupported(h, featStateTTL)
 		case "LOOKUP", "BROADCAST", "SHUFFLE_HASH", "SHUFFLE_MERGE", "NEST_LOOP", "MULTI_JOIN":
-			return "", nil, unsupported(h, featJoinHint)
+			return "", nil, nil, unsupported(h, featJoinHint)
 		default:
 			hint := ""
 			if n := catalog.Nearest(h.Name, []string{"OPTIONS", "NAME", "LATE_ROWS", "EMIT", "STATE_TTL", "LOOKUP", "BROADCAST"}); n != "" {
 				hint = "did you mean " + n + "?"
 			}
-			return "", nil, logical.Errorf(h, logical.CodeHint, hint, "there is no hint %s", h.Name)
+			return "", nil, nil, logical.Errorf(h, logical.CodeHint, hint, "there is no hint %s", h.Name)
 		}
 	}
-	return name, late, nil
+	return name, late, emit, nil
 }
 
 // selectBlock binds SELECT, with the ORDER BY, LIMIT and OFFSET of the query that it is the body of.
 func (b *Binder) selectBlock(sel *ast.Select, q *ast.Query) (*relation, error) {
-	name, late, err := b.hints(sel)
+	name, late, emit, err := b.hints(sel)
 	if err != nil {
 		return nil, err
 	}
@@ -459,7 +462,7 @@ func (b *Binder) selectBlock(sel *ast.Select, q *ast.Query) (*relation, error) {
 		}
 		rel = &relation{node: &logical.Filter{In: rel.node, Cond: x}, cols: rel.cols}
 	}
-	sb := &selectBinder{b: b, sel: sel, q: q, rel: rel, name: name, late: late}
+	sb := &selectBinder{b: b, sel: sel, q: q, rel: rel, name: name, late: late, emit: emit}
 	if err := sb.items(); err != nil {
 		return nil, err
 	}
@@ -478,6 +481,9 @@ type selectBinder struct {
 	// name is that of a NAME hint.
 	name string
 	late *ast.Hint // LATE_ROWS
+	emit *ast.Hint // EMIT
+	// grouped: there is an aggregate besides DISTINCT.
+	grouped bool
 
 	exprs []logical.Expr // of the select list, stars expanded
 	nodes []ast.Node
@@ -494,6 +500,7 @@ type selectBinder struct {
 // items binds the select list, HAVING and ORDER BY.
 func (sb *selectBinder) items() error {
 	grouped := len(sb.sel.GroupBy) > 0 || sb.sel.Having != nil || sb.hasAggregates()
+	sb.grouped = grouped
 	sb.scope = &scope{rel: sb.rel, clause: "SELECT"}
 	var g *groupBinder
 	if grouped {
@@ -525,6 +532,9 @@ func (sb *selectBinder) items() error {
 	}
 	if sb.late != nil {
 		return logical.Errorf(sb.late, logical.CodeHint, lateHint, "the hint LATE_ROWS needs an aggregate over windows")
+	}
+	if sb.emit != nil && !sb.sel.Distinct {
+		return logical.Errorf(sb.emit, logical.CodeHint, lateHint, "the hint EMIT needs an aggregate over windows: without one, rows are passed on at once")
 	}
 	if sb.name != "" && !sb.sel.Distinct {
 		return logical.Errorf(&sb.sel.Hints[0], logical.CodeHint, "", "the hint NAME needs a GROUP BY or DISTINCT to name")
@@ -686,6 +696,15 @@ func (sb *selectBinder) finish() (*relation, error) {
 	var n logical.Node = &logical.Project{In: sb.rel.node, Exprs: append(append([]logical.Expr(nil), sb.exprs...), sb.hidden...), Names: names}
 	if sb.sel.Distinct {
 		n = distinct(n, sb.sel.Pos(), "DISTINCT", sb.name)
+		a, ok := n.(*logical.Aggregate)
+		if !ok {
+			a = n.(*logical.Project).In.(*logical.Aggregate)
+		}
+		if !sb.grouped {
+			if err := sb.setEmit(a); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if sb.sort != nil {
 		n = &logical.Sort{In: n, Keys: sb.sort, Pos: sb.q.OrderBy[0].Pos()}

@@ -51,7 +51,6 @@ var (
 
 // What is refused in hints and options.
 var (
-	featEmit         = Feature{"WEIR-1520", "the hint EMIT", ""}
 	featStateTTL     = Feature{"WEIR-1520", "the hint STATE_TTL", ""}
 	featJoinHint     = Feature{"WEIR-1520", "a join hint", ""}
 	featAlignment    = Feature{"WEIR-1521", "watermark alignment ('scan.watermark.alignment.*')", ""}

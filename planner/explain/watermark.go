@@ -68,6 +68,9 @@ func watermarkLines(n physical.Node) []string {
 		}
 		return nil
 	case *physical.WindowAggregate:
+		if n.Emit != nil && !n.Window.Proctime {
+			return emitLines(n)
+		}
 		return window(n.Window)
 	case *physical.GlobalWindowAggregate:
 		return window(n.Window)
@@ -88,6 +91,19 @@ func watermarkLines(n physical.Node) []string {
 	return nil
 }
 
+// emitLines describes windows with early or late firing.
+func emitLines(n *physical.WindowAggregate) []string {
+	unit := logical.FormatDuration(n.Window.Unit)
+	late := n.Emit.Lateness
+	if late == 0 {
+		return []string{"a window closes when the watermark reaches its end less " + unit + ", and gives results before that by the clock; a row whose last window has " +
+			"closed is late and dropped", "results come before the watermark that released them goes on"}
+	}
+	return []string{fmt.Sprintf("a window closes when the watermark reaches its end less %s, and takes late rows until the watermark is %s further; a row behind "+
+		"that of its last window is late and dropped", unit, late),
+		fmt.Sprintf("the watermark goes on less %s: a late result is not late behind", late)}
+}
+
 func scanLines(s *physical.Scan) []string {
 	table := "table " + logical.TableName(s.Table)
 	w := s.Watermark
@@ -103,6 +119,8 @@ func scanLines(s *physical.Scan) []string {
 	switch {
 	case w.Source:
 		out = append(out, fmt.Sprintf("%s: for %s by the connector (SOURCE_WATERMARK()): as good as what the connector knows", table, ts))
+	case w.Strategy:
+		out = append(out, fmt.Sprintf("%s: for %s by the strategy that the source was registered with: heuristic, from the rows seen so far", table, ts))
 	case w.Generator != "":
 		out = append(out, fmt.Sprintf("%s: for %s by the generator %s: heuristic, from the rows seen so far", table, ts, w.Generator))
 	default:
@@ -123,6 +141,10 @@ func scanLines(s *physical.Scan) []string {
 		} else if !s.Props().Bounded {
 			out = append(out, "one row stamped far ahead moves it there, and makes others late: 'scan.watermark.max-future' = '5 min' guards it")
 		}
+	}
+	if a := w.Alignment; a.On() {
+		out = append(out, fmt.Sprintf("aligned: a split more than %s ahead of the lowest of group '%s' is not read until the others have come closer (looked at every %s); a silent "+
+			"split holds the others", a.MaxDrift, a.Group, a.UpdateInterval))
 	}
 	if w.Periodic > 0 {
 		out = append(out, fmt.Sprintf("it goes on every %s (on-periodic), not behind every row", w.Periodic))

@@ -95,6 +95,8 @@ type AggregateCall struct {
 	Func string // canonical name in the catalog: COUNT, SUM, ...
 	// Args are columns of the input, of exactly the types that the function's signature asked for; none for COUNT(*).
 	Args []int
+	// Emit is set by an EMIT hint.
+	Emit *Emit
 	// Literals has the constant that an argument is, nil for one that is not (LISTAGG's separator); same length as Args.
 	Literals []*Literal
 	Distinct bool

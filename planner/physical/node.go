@@ -185,6 +185,10 @@ func demands(n Node) (order bool, wm WatermarkNeed) {
 	case *Union:
 		return p.OrderNeeded, p.WatermarkNeed
 	case *WindowAggregate:
+		if n.Emit != nil {
+			// It acts between two rows: its changes are those of the rows one by one.
+			return true, NeedExact
+		}
 		return p.OrderNeeded || anyOrderDependent(n.Aggregates), NeedLate
 	case *LateRows:
 		return true, NeedNone

@@ -124,6 +124,10 @@ func (g *WindowGrouping) details(in types.Schema) []Detail {
 type WindowAggregate struct {
 	node
 	WindowGrouping
+	// Emit, where not nil, has windows give results also before and after they close: the output is then a changelog. With Final each result comes once,
+	// when the allowed lateness has passed.
+	Emit  *logical.Emit
+	Final bool
 }
 
 // NewWindowAggregate makes the one-phase aggregate.
@@ -132,6 +136,16 @@ func NewWindowAggregate(in Node, g WindowGrouping) *WindowAggregate {
 	a.inputs = []Node{in}
 	a.schema = g.schemaOver(in.Schema())
 	a.props = windowProps(in, &a.WindowGrouping, a.schema)
+	return a
+}
+
+// NewEmittingWindowAggregate makes an aggregate with early or late firing.
+func NewEmittingWindowAggregate(in Node, g WindowGrouping, emit *logical.Emit, final bool) *WindowAggregate {
+	a := NewWindowAggregate(in, g)
+	a.Emit, a.Final = emit, final
+	if !final {
+		a.props.Changelog = Retract
+	}
 	return a
 }
 
@@ -148,7 +162,17 @@ func windowProps(in Node, g *WindowGrouping, s types.Schema) Props {
 func (*WindowAggregate) Op() string { return "WindowAggregate" }
 
 // Details implements Node.
-func (a *WindowAggregate) Details() []Detail { return a.details(a.inputs[0].Schema()) }
+func (a *WindowAggregate) Details() []Detail {
+	d := a.details(a.inputs[0].Schema())
+	if a.Emit != nil {
+		e := a.Emit.String()
+		if a.Final {
+			e = "final, " + e
+		}
+		d = append(d, Detail{"emit", e})
+	}
+	return d
+}
 
 // LocalWindowAggregate is the first of two phases: it judges late rows and folds the rows of each batch into one partial row per key and slice. It
 // keeps nothing between batches. The layout of its output is between the two operators (exec/op); Schema lists the keys, then one nominal column per
