@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"hash/fnv"
 	"slices"
 	"sort"
 	"strings"
@@ -17,6 +16,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/weir-sql/weir/exec"
+	"github.com/weir-sql/weir/exec/exchange"
+	"github.com/weir-sql/weir/exec/state"
 	"github.com/weir-sql/weir/exec/stream"
 	"github.com/weir-sql/weir/types"
 )
@@ -34,9 +35,9 @@ type Operator struct {
 	Time int
 	// Exact asks for Before on every batch and prints the Before of results.
 	Exact bool
-	// Keys are the columns of input 0 by which rows may be spread over three partitions; nil: the operator runs in one.
 	// Before asks for Before on every batch.
 	Before bool
+	// Keys are the columns of input 0 by which rows may be spread over three partitions; nil: the operator runs in one.
 	Keys []int
 	// Zone is the session zone; nil is UTC.
 	Zone *time.Location
@@ -70,7 +71,7 @@ func Run(t *testing.T, file string, operators map[string]Operator) {
 						want = out
 					}
 				}
-				if v.partitions > 1 {
+				if v.partitions > 1 || v.to > 0 {
 					out, want := sorted(out), sorted(want)
 					if !slices.Equal(out, want) {
 						t.Fatalf("%s:%d %s\ngot (sorted)\n%s\nwant\n%s", s.File, s.Line, v, lines(out), lines(want))
@@ -106,12 +107,13 @@ type variant struct {
 	twice      bool // every watermark comes twice
 	restoreAt  int  // snapshot and restore before this event; -1 never, -2 before every one
 	partitions int
+	to         int // partitions behind restoreAt, 0: as before
 	results    int // Env.BatchRows
 }
 
 func (v variant) String() string {
-	return fmt.Sprintf("with batches of %d, embedded %t, Before always %t, watermarks twice %t, restore at %d, %d partitions, result batches of %d",
-		v.batch, v.embed, v.always, v.twice, v.restoreAt, v.partitions, v.results)
+	return fmt.Sprintf("with batches of %d, embedded %t, Before always %t, watermarks twice %t, restore at %d, %d partitions (then %d, 0: the same), result batches of %d",
+		v.batch, v.embed, v.always, v.twice, v.restoreAt, v.partitions, v.to, v.results)
 }
 
 func variants(o *Operator, s *Script) []variant {
@@ -151,9 +153,24 @@ func variants(o *Operator, s *Script) []variant {
 			all = append(all, v)
 			v.restoreAt = -2
 			all = append(all, v)
+			for at := range len(s.events) + 1 {
+				if s.inPair(at) {
+					continue
+				}
+				v.restoreAt = at
+				for _, fromTo := range [][2]int{{3, 1}, {3, 2}, {1, 3}} {
+					v.partitions, v.to = fromTo[0], fromTo[1]
+					all = append(all, v)
+				}
+			}
 		}
 	}
 	return all
+}
+
+// inPair reports whether event i is the second row of an update.
+func (s *Script) inPair(i int) bool {
+	return i > 0 && i < len(s.events) && s.events[i].row != nil && s.events[i].kind == stream.UpdateAfter && s.events[i-1].kind == stream.UpdateBefore
 }
 
 // harness runs one script.
@@ -162,6 +179,7 @@ type harness struct {
 	s    *Script
 	rows [][]any // parsed cells of each row event
 	wms  []stream.Time
+	at   map[int][]int // the partition of each event, by the number of partitions
 }
 
 func (h *harness) parse() error {
@@ -195,6 +213,14 @@ func (h *harness) parse() error {
 			return fmt.Errorf("%s: %q: %w", h.s.Name, e.text, err)
 		}
 	}
+	if h.o.Keys != nil {
+		h.at = map[int][]int{}
+		for _, n := range []int{2, 3} {
+			if err := h.places(n); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 
@@ -205,17 +231,57 @@ func (h *harness) run(t *testing.T, v variant) []string {
 	var out, late []string
 	total := map[string]int64{}
 	errText := ""
-	parts := make([]*part, v.partitions)
-	for i := range parts {
-		parts[i] = &part{h: h, v: v, n: i, mem: Poison{checked}, clock: &virtual{now: time.Date(2024, 5, 1, 10, 0, 0, 0, time.UTC)}, out: &out, late: &late,
-			metrics: map[int]*exec.Metrics{}, wm: stream.MinTime, told: stream.MinTime}
-		defer parts[i].close(t)
-	}
-	for _, p := range parts {
-		err := p.drive()
-		if err != nil && !errors.Is(err, exec.ErrEnough) {
-			errText = err.Error()
+	copies := func(n int) []*part {
+		parts := make([]*part, n)
+		for i := range parts {
+			parts[i] = &part{h: h, v: v, n: i, of: n, mem: Poison{checked}, clock: &virtual{now: time.Date(2024, 5, 1, 10, 0, 0, 0, time.UTC)}, out: &out, late: &late,
+				metrics: map[int]*exec.Metrics{}, wm: stream.MinTime, told: stream.MinTime}
 		}
+		return parts
+	}
+	parts := copies(v.partitions)
+	var all []*part
+	done := func() {
+		for _, p := range all {
+			p.close(t)
+		}
+	}
+	defer func() { done() }()
+	each := func(f func(p *part) error) {
+		for _, p := range parts {
+			if err := f(p); err != nil && !errors.Is(err, exec.ErrEnough) {
+				errText = err.Error()
+			}
+		}
+	}
+	all = append(all, parts...)
+	each(func(p *part) error { return p.open(nil) })
+	from := 0
+	if v.to > 0 {
+		from = v.restoreAt
+		each(func(p *part) error { return p.drive(0, from) })
+		news := copies(v.to)
+		all = append(all, news...)
+		if errText == "" {
+			if err := rescale(parts, news, checked); err != nil {
+				t.Fatalf("%s: %v", v, err)
+			}
+			parts = news
+		}
+	}
+	each(func(p *part) error {
+		if errText != "" && v.to > 0 { // it fails in whatever number of copies
+			return nil
+		}
+		return p.drive(from, len(h.s.events))
+	})
+	each(func(p *part) error {
+		if p.failed || errText != "" && v.to > 0 {
+			return nil
+		}
+		return p.finish()
+	})
+	for _, p := range all {
 		for _, m := range p.metrics {
 			m.Each(func(name string, n int64) { total[name] += n })
 		}
@@ -241,7 +307,8 @@ func (h *harness) run(t *testing.T, v variant) []string {
 type part struct {
 	h       *harness
 	v       variant
-	n       int
+	n, of   int
+	failed  bool
 	mem     memory.Allocator
 	clock   *virtual
 	out     *[]string
@@ -262,14 +329,51 @@ type pendingRow struct {
 	before stream.Time
 }
 
-func (p *part) drive() error {
-	ctx := context.Background()
-	if err := p.open(nil); err != nil {
-		return err
+// rescale goes on in news, another number of partitions, where olds stand.
+func rescale(olds, news []*part, mem memory.Allocator) error {
+	tables := make([][]*state.Tables, len(olds[0].ops))
+	timers := map[int][]time.Time{}
+	for _, p := range olds {
+		ts, err := p.snapshot()
+		for i, t := range ts {
+			defer t.Release()
+			tables[i] = append(tables[i], t)
+		}
+		if err != nil {
+			return err
+		}
+		for i, at := range p.timers {
+			timers[i] = append(timers[i], at...)
+		}
 	}
-	for i, e := range p.h.s.events {
-		inPair := i > 0 && e.row != nil && e.kind == stream.UpdateAfter && p.h.s.events[i-1].kind == stream.UpdateBefore
-		if (p.v.restoreAt == i || p.v.restoreAt == -2) && !inPair {
+	from := make([][]*state.Tables, len(news))
+	for _, ts := range tables {
+		spread, err := exchange.Redistribute(mem, ts, len(news))
+		if err != nil {
+			return err
+		}
+		for i, t := range spread {
+			defer t.Release()
+			from[i] = append(from[i], t)
+		}
+	}
+	for i, p := range news {
+		p.clock.now, p.wm, p.told, p.timers = olds[0].clock.now, olds[0].wm, olds[0].told, timers
+		if err := p.open(from[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drive gives the operator events [from, to).
+func (p *part) drive(from, to int) (err error) {
+	defer func() { p.failed = err != nil }()
+	for i, e := range p.h.s.events[:to] {
+		if i < from {
+			continue
+		}
+		if p.v.to == 0 && (p.v.restoreAt == i || p.v.restoreAt == -2) && !p.h.s.inPair(i) {
 			if err := p.restore(); err != nil {
 				return err
 			}
@@ -310,11 +414,15 @@ func (p *part) drive() error {
 			p.pending = append(p.pending, pendingRow{i, p.wm})
 		}
 	}
-	if p.v.restoreAt == len(p.h.s.events) {
-		if err := p.restore(); err != nil {
-			return err
-		}
+	if p.v.to == 0 && p.v.restoreAt == len(p.h.s.events) {
+		return p.restore()
 	}
+	return nil
+}
+
+// finish ends the input.
+func (p *part) finish() error {
+	ctx := context.Background()
 	if err := p.flush(); err != nil {
 		return err
 	}
@@ -343,18 +451,39 @@ func (p *part) drive() error {
 }
 
 // mine reports whether a row belongs to the partition.
-func (p *part) mine(i int) bool {
-	if p.v.partitions == 1 {
-		return true
+func (p *part) mine(i int) bool { return p.of == 1 || p.h.at[p.of][i] == p.n }
+
+// places says in which of n partitions each event is, by the hash of an exchange.
+func (h *harness) places(n int) error {
+	rb := array.NewRecordBuilder(memory.NewGoAllocator(), h.o.Inputs[0].Arrow())
+	defer rb.Release()
+	var events []int
+	for i, row := range h.rows {
+		if row == nil || h.s.events[i].input != 0 {
+			continue
+		}
+		events = append(events, i)
+		for c, v := range row {
+			if err := types.Append(rb.Field(c), v, h.o.Inputs[0][c].Type); err != nil {
+				return err
+			}
+		}
 	}
-	hash := fnv.New32()
-	for _, k := range p.h.o.Keys {
-		fmt.Fprintf(hash, "%v|", p.h.rows[i][k])
+	parts, err := exchange.NewPartitioner(h.o.Keys, n).Partition(stream.Batch{Record: rb.NewRecordBatch()})
+	if err != nil {
+		return err
 	}
-	return int(hash.Sum32()%uint32(p.v.partitions)) == p.n
+	h.at[n] = make([]int, len(h.rows))
+	for p, b := range parts {
+		for i := range b.Len() {
+			h.at[n][events[b.Row(i)]] = p
+		}
+		b.Release()
+	}
+	return nil
 }
 
-func (p *part) open(from []*table) error {
+func (p *part) open(from []*state.Tables) error {
 	p.ops = p.h.o.New()
 	p.outs = make([]exec.Output, len(p.ops))
 	p.budget = exec.NewBudget(0)
@@ -374,12 +503,12 @@ func (p *part) open(from []*table) error {
 		if p.metrics[i] == nil {
 			p.metrics[i] = &exec.Metrics{}
 		}
-		env := &exec.Env{ID: fmt.Sprint(i), Name: fmt.Sprintf("operator %d", i), Partition: p.n, Partitions: p.v.partitions, Allocator: p.mem, Clock: p.clock,
+		env := &exec.Env{ID: fmt.Sprint(i), Name: fmt.Sprintf("operator %d", i), Partition: p.n, Partitions: p.of, Allocator: p.mem, Clock: p.clock,
 			Zone: p.h.o.Zone, BatchRows: p.v.results, Bytes: exec.NewAccount(fmt.Sprint(i), p.budget), Metrics: p.metrics[i],
 			Timer: func(at time.Time) { p.timers[i] = append(p.timers[i], at) }}
 		var r exec.StateReader
 		if from != nil {
-			r = reader{from[i]}
+			r = from[i]
 			p.timers[i] = append(p.timers[i], restored[i]...)
 		}
 		if err := op.Open(context.Background(), env, r); err != nil {
@@ -389,20 +518,33 @@ func (p *part) open(from []*table) error {
 	return nil
 }
 
-func (p *part) restore() error {
+// snapshot takes the state of the operators behind all that waits.
+func (p *part) snapshot() (tables []*state.Tables, err error) {
 	if err := p.flush(); err != nil {
-		return err
+		return nil, err
 	}
 	if err := p.tell(); err != nil {
+		return nil, err
+	}
+	for _, op := range p.ops {
+		t := &state.Tables{}
+		tables = append(tables, t)
+		if err := op.Snapshot(context.Background(), t.Writer()); err != nil {
+			return tables, err
+		}
+	}
+	return tables, nil
+}
+
+func (p *part) restore() error {
+	tables, err := p.snapshot()
+	for _, t := range tables {
+		defer t.Release()
+	}
+	if err != nil {
 		return err
 	}
-	tables := make([]*table, len(p.ops))
-	for i, op := range p.ops {
-		tables[i] = &table{recs: map[string][]arrow.RecordBatch{}}
-		defer tables[i].release()
-		if err := op.Snapshot(context.Background(), tables[i]); err != nil {
-			return err
-		}
+	for _, op := range p.ops {
 		if err := op.Close(); err != nil {
 			return err
 		}
@@ -621,27 +763,3 @@ func (s *side) Emit(b stream.Batch) error {
 }
 func (s *side) Watermark(stream.Time) error { return nil }
 func (s *side) Side(string) exec.Output     { return nil }
-
-// table keeps a snapshot.
-type table struct {
-	recs map[string][]arrow.RecordBatch
-}
-
-func (t *table) Table(name string, _ int, rec arrow.RecordBatch) error {
-	rec.Retain()
-	t.recs[name] = append(t.recs[name], rec)
-	return nil
-}
-
-// reader gives a snapshot back.
-type reader struct{ t *table }
-
-func (r reader) Table(name string) []arrow.RecordBatch { return r.t.recs[name] }
-
-func (t *table) release() {
-	for _, rs := range t.recs {
-		for _, r := range rs {
-			r.Release()
-		}
-	}
-}

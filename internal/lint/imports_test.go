@@ -28,7 +28,7 @@ var allowed = map[string][]string{
 	"exec/state":       {"exec", "exec/stream", "types"},
 	"exec/exchange":    {"exec", "exec/stream", "types", "exec/state"},
 	"exec/op":          {"exec", "exec/stream", "types", "exec/expr", "exec/state"},
-	"exec/optest":      {"exec", "exec/stream", "types", "exec/op", "exec/expr", "exec/state", "exec/build"},
+	"exec/optest":      {"exec", "exec/stream", "types", "exec/op", "exec/expr", "exec/state", "exec/exchange", "exec/build"},
 	"exec/task":        {"exec", "exec/stream", "exec/state", "exec/exchange", "connectors", "connectors/watermark", "types", "internal/"},
 	"exec/build":       {"planner/physical", "planner/logical", "parser/ast", "catalog", "exec", "exec/", "connectors", "connectors/watermark", "types", "internal/"},
 	"connectors":       {"types", "exec/stream"},
