@@ -24,6 +24,7 @@ const (
 	BadRows        = "bad_rows"
 	StrayRetracts  = "stray_retractions" // a -U or -D for a row that was never there
 	StateRows      = "state_rows"        // gauge
+	PeakStateRows  = "peak_state_rows"   // most rows in keyed state so far, by copy of the operator
 	WatermarkUs    = "watermark_us"      // gauge: the last watermark of a source before its end; absent before the first
 )
 

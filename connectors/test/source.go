@@ -120,7 +120,7 @@ func (s *source) pass() {
 	for s.cursor < len(s.t.log) {
 		e := s.t.log[s.cursor]
 		r := s.readers[e.split]
-		if r != nil && r.next <= s.cursor || r == nil && !s.opened[e.split] && !s.restored {
+		if r != nil && r.next <= s.cursor && !r.paused || r == nil && !s.opened[e.split] && !s.restored {
 			break
 		}
 		s.cursor++
@@ -137,9 +137,27 @@ type reader struct {
 	next  int // entries before it were read or are of other splits
 	ready chan struct{}
 	ended bool
+	// paused: the turn passes it by; when it is resumed it is its turn for what it has missed.
+	paused bool
 }
 
 const blockRows = 4096
+
+// Pause has the turn pass the reader by.
+func (r *reader) Pause() { r.hold(true) }
+
+// Resume gives it its turn for what it has missed.
+func (r *reader) Resume() { r.hold(false) }
+
+func (r *reader) hold(on bool) {
+	t := r.s.t
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r.paused = on
+	r.s.cursor = 0
+	r.s.pass()
+	r.s.wake(false)
+}
 
 // Next returns the next rows of the split up to where another split's entry comes, or its next mark.
 func (r *reader) Next(ctx context.Context) (connectors.Block, error) {

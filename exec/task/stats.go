@@ -49,6 +49,8 @@ type SplitStats struct {
 	State     InputState
 	// LastRow is the processing time of the last row of an unbounded split; zero before it.
 	LastRow time.Time
+	// Alignment is nil for a split that is in no group.
+	Alignment *AlignmentStats
 }
 
 // Counters returns the counters of all operators, summed over partitions, without asking the tasks.
@@ -117,7 +119,7 @@ func sourceStats(s *Source, from *SourceSnapshot) SourceStats {
 		ss.Watermark = stream.MaxTime
 	}
 	for _, sp := range from.Splits {
-		ss.Splits = append(ss.Splits, SplitStats{Split: sp.Split.ID, Rows: sp.Rows, Watermark: sp.Watermark, State: sp.State, LastRow: sp.LastRow})
+		ss.Splits = append(ss.Splits, SplitStats{Split: sp.Split.ID, Rows: sp.Rows, Watermark: sp.Watermark, State: sp.State, LastRow: sp.LastRow, Alignment: sp.Alignment})
 	}
 	return ss
 }

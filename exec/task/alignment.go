@@ -1,0 +1,263 @@
+package task
+
+import (
+	"sync"
+	"time"
+
+	"github.com/weir-sql/weir/connectors"
+	"github.com/weir-sql/weir/exec/stream"
+)
+
+// Alignment says how the splits of a source wait for those of its group: one whose watermark is more than MaxDrift ahead of the lowest in the group is
+// paused. What is allowed is found anew every UpdateInterval; in between a split that passes it is paused too, but none is resumed. All sources of a job
+// that name the same Group are in it; drift and interval are each source's own.
+type Alignment struct {
+	Group          string
+	MaxDrift       time.Duration
+	UpdateInterval time.Duration
+}
+
+func (a Alignment) on() bool { return a.Group != "" && a.MaxDrift > 0 && a.UpdateInterval > 0 }
+
+// AlignmentStats tells how alignment treats a split.
+type AlignmentStats struct {
+	Group string
+	// Paused says that the split is not read now.
+	Paused bool
+	// Drift is how far its watermark is ahead of the lowest in the group (alignmentDriftFromGroupMin); 0 while it has none or has ended, or the group has none.
+	Drift time.Duration
+	// Pauses counts how often it was paused (numberOfAlignmentPauseEvents), PausedFor how long in all, the pause under way included
+	// (accumulatedPauseDuration).
+	Pauses    int64
+	PausedFor time.Duration
+}
+
+// aligner has the alignment groups of one job. It has no goroutine: the sources publish where their splits are, and the first of them that looks at or
+// behind a due time makes the update for all of which one is due, before it reads anything. So an update sees what was before that instant, whichever
+// source comes first.
+type aligner struct {
+	clock   connectors.Clock
+	mu      sync.Mutex
+	start   time.Time
+	members []*member
+}
+
+// member is a source in its group. The aligner's mu guards it.
+type member struct {
+	spec    Alignment
+	group   *group
+	marks   []mark
+	allowed stream.Time // highest watermark that is read on from; MaxTime before the first update
+	due     time.Time   // of the next update
+	updates int64
+	version int64  // of the group at the last update
+	paused  int    // splits that are
+	blocked bool   // the source waits for whoever takes its rows: the idle clocks stand still
+	wake    func() // has the source look
+}
+
+// group is what the members that name it share.
+type group struct{ version int64 }
+
+// mark is where one split is.
+type mark struct {
+	watermark stream.Time // MinTime: it has none yet
+	out       bool        // idle or at its end: it has no say
+	idleAt    time.Time   // when it will be idle unless a row comes; zero for never
+}
+
+func newAligner(clock connectors.Clock) *aligner { return &aligner{clock: clock, start: clock.Now()} }
+
+// join adds a source.
+func (a *aligner) join(spec Alignment, wake func()) *member {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	m := &member{spec: spec, allowed: stream.MaxTime, due: a.start.Add(spec.UpdateInterval), wake: wake}
+	for _, o := range a.members {
+		if o.spec.Group == spec.Group {
+			m.group = o.group
+		}
+	}
+	if m.group == nil {
+		m.group = &group{}
+	}
+	a.members = append(a.members, m)
+	return m
+}
+
+// restore puts back what a snapshot has. A due time that has passed meanwhile is none: the other sources have to begin first.
+func (a *aligner) restore(m *member, allowed stream.Time, due time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	m.allowed = allowed
+	if now := a.clock.Now(); due.After(now) {
+		m.due = due
+	} else {
+		m.due = now.Add(m.spec.UpdateInterval)
+	}
+}
+
+// publish says where split i of m is.
+func (a *aligner) publish(m *member, i int, at mark) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for len(m.marks) <= i {
+		m.marks = append(m.marks, mark{watermark: stream.MinTime})
+	}
+	if old := m.marks[i]; old.watermark != at.watermark || old.out != at.out {
+		m.group.version++
+	}
+	m.marks[i] = at
+}
+
+// leave takes m's splits out: nothing more is read of them.
+func (a *aligner) leave(m *member) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	m.group.version++
+	m.paused = 0
+	for i := range m.marks {
+		m.marks[i].out = true
+	}
+}
+
+func (a *aligner) setBlocked(m *member, blocked bool) {
+	a.mu.Lock()
+	m.blocked = blocked
+	a.mu.Unlock()
+}
+
+// look makes the updates that are due, and returns what m is allowed and the number of its last update.
+func (a *aligner) look(m *member, paused int) (allowed stream.Time, updates int64) {
+	now := a.clock.Now()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	m.paused = paused
+	for _, o := range a.members {
+		if now.Before(o.due) {
+			continue
+		}
+		// The update is as of the last due time that has come, whenever somebody looks.
+		at := o.due.Add(now.Sub(o.due) / o.spec.UpdateInterval * o.spec.UpdateInterval)
+		o.due = at.Add(o.spec.UpdateInterval)
+		o.allowed, o.version = allowedAt(a.lowest(o.group, at), o.spec.MaxDrift), o.group.version
+		o.updates++
+		if o != m && o.paused > 0 && o.wake != nil {
+			o.wake()
+		}
+	}
+	return m.allowed, m.updates
+}
+
+// next returns when m has to look again, for itself or for others of its group; false when no update would change anything.
+func (a *aligner) next(m *member, paused int) (at time.Time, some bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	m.paused = paused
+	for _, o := range a.members {
+		if o.group == m.group && (o.paused > 0 || o.version != o.group.version) && (!some || o.due.Before(at)) {
+			at, some = o.due, true
+		}
+	}
+	return at, some
+}
+
+// dueOf returns what a snapshot of m has.
+func (a *aligner) dueOf(m *member) (allowed stream.Time, due time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return m.allowed, m.due
+}
+
+// groupMin returns the lowest watermark of m's group now; false when no split has a say.
+func (a *aligner) groupMin(m *member) (stream.Time, bool) {
+	now := a.clock.Now()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	low := a.lowest(m.group, now)
+	return low, low != stream.MaxTime
+}
+
+// lowest is the lowest watermark of a group's splits at an instant, MaxTime when none has a say: those that are idle or at their end have none, and those
+// that have no watermark yet neither, or a split that never gets a row would hold all others for ever.
+func (a *aligner) lowest(g *group, at time.Time) stream.Time {
+	low := stream.MaxTime
+	for _, m := range a.members {
+		if m.group == g {
+			low = min(low, m.lowest(at))
+		}
+	}
+	return low
+}
+
+func (m *member) lowest(at time.Time) stream.Time {
+	low := stream.MaxTime
+	for _, k := range m.marks {
+		idle := !k.idleAt.IsZero() && !at.Before(k.idleAt) && !m.blocked
+		if !k.out && !idle && k.watermark != stream.MinTime {
+			low = min(low, k.watermark)
+		}
+	}
+	return low
+}
+
+// allowedAt is the highest watermark that may be read on from when lowest is that of the group.
+func allowedAt(lowest stream.Time, drift time.Duration) stream.Time {
+	return lowest.Add(drift.Microseconds())
+}
+
+// freeSources are the sources that a backfill reads first: their rows are waited for while others are held back, so that alignment must not pause them.
+func freeSources(g *Graph) map[*Task]bool {
+	free := map[*Task]bool{}
+	var up func(x *Exchange)
+	up = func(x *Exchange) {
+		for _, t := range g.Tasks {
+			if t.feeds(x) && !free[t] {
+				free[t] = true
+				for _, in := range t.Inputs {
+					up(in)
+				}
+			}
+		}
+	}
+	for _, t := range g.Tasks {
+		if t.BoundedFirst {
+			for _, in := range t.Inputs {
+				if in.Bounded {
+					up(in)
+				}
+			}
+		}
+	}
+	return free
+}
+
+// feeds reports whether the task writes to x.
+func (t *Task) feeds(x *Exchange) bool {
+	var in func(to []Target) bool
+	op := func(o *Op) bool {
+		if in(o.To) {
+			return true
+		}
+		for _, side := range o.Side {
+			if in(side) {
+				return true
+			}
+		}
+		return false
+	}
+	in = func(to []Target) bool {
+		for _, target := range to {
+			if target.Exchange == x || target.Op != nil && op(target.Op) {
+				return true
+			}
+		}
+		return false
+	}
+	for _, o := range t.Head {
+		if op(o) {
+			return true
+		}
+	}
+	return in(t.To) || t.Source != nil && in(t.Source.Bad)
+}
