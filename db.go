@@ -63,6 +63,7 @@ type DB struct {
 	config map[string]string
 	zone   *time.Location
 	jobs   map[string]*Job
+	ended  map[JobState]int64 // how many jobs have ended so
 	// generators of watermarks, by their names in upper case
 	generators map[string]watermark.Factory
 	lastID     int64
@@ -72,9 +73,9 @@ type DB struct {
 // Open validates the options and opens a session. It starts nothing.
 func Open(o Options) (*DB, error) {
 	db := &DB{opts: o, connectors: map[string]connectors.Connector{}, formats: map[string]connectors.Format{}, catalogs: catalog.New(),
-		config: map[string]string{}, jobs: map[string]*Job{},
+		config: map[string]string{}, jobs: map[string]*Job{}, ended: map[JobState]int64{},
 		generators: map[string]watermark.Factory{"PERCENTILE_WATERMARK": watermark.Percentile}, zone: time.UTC, allocator: o.Allocator}
-	db.connectors[goConnector] = &goTables{sources: map[string]*goSource{}}
+	db.connectors[goConnector] = &goTables{sources: map[string]*registered{}}
 	for _, c := range append(builtin.Connectors(), o.Connectors...) {
 		db.connectors[c.Name()] = c
 	}
@@ -208,11 +209,12 @@ func (db *DB) TablePath(name string) (string, error) {
 func (db *DB) env() planner.Env {
 	config := db.Config()
 	return planner.Env{
-		Catalogs:  db.catalogs,
-		Config:    config,
-		Connect:   db.connect,
-		Generator: db.generator,
-		Fold:      build.Fold(db.Zone(), db.opts.Clock),
+		Catalogs:   db.catalogs,
+		Config:     config,
+		Connect:    db.connect,
+		Generators: db.generatorNames,
+		Generator:  db.checkGenerator,
+		Fold:       build.Fold(db.Zone(), db.opts.Clock),
 	}
 }
 

@@ -129,6 +129,8 @@ func (db *DB) ExecuteWith(ctx context.Context, sql string, o ExecOptions) (res *
 		res.Notes = append(res.Notes, warningNote(w))
 	}
 	switch {
+	case plan.Advise != nil:
+		res.Query, err = db.advise(ctx, sql, plan)
 	case plan.Rows != nil:
 		res.Query = rowsResult(plan.Rows)
 	case plan.Plan != nil:

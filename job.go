@@ -31,15 +31,20 @@ const (
 
 // Job is a running statement: an INSERT, a statement set, or the SELECT behind a Query. Its methods may be called from any goroutine.
 type Job struct {
-	db      *DB
-	id      string
-	name    string
-	sql     string
-	columns types.Schema // of a SELECT
-	bounded bool
-	started time.Time
-	budget  *exec.Budget
-	job     *task.Job
+	db          *DB
+	id          string
+	name        string
+	sql         string
+	columns     types.Schema // of a SELECT
+	bounded     bool
+	started     time.Time
+	budget      *exec.Budget
+	memoryLimit int64
+	// What looking in knows of the plan: for each result the ids of the scans that it waits for; what tables declare, by the scan's id; the operators.
+	roots     []map[string]bool
+	tables    map[string]tableFacts
+	operators []string
+	job       *task.Job
 }
 
 // start builds the plan and starts it.
@@ -49,7 +54,8 @@ func (j *Job) start(ctx context.Context, plan *physical.Plan, o ExecOptions, q *
 	if err != nil {
 		return err
 	}
-	j.budget = exec.NewBudget(limit)
+	j.budget, j.memoryLimit = exec.NewBudget(limit), limit
+	j.learn(plan)
 	_, database := j.db.catalogs.Current()
 	config["database"] = database // for CURRENT_DATABASE()
 	g, err := build.Graph(plan, build.Options{
@@ -96,6 +102,7 @@ func (j *Job) start(ctx context.Context, plan *physical.Plan, o ExecOptions, q *
 		stop()
 		j.db.mu.Lock()
 		delete(j.db.jobs, j.id)
+		j.db.ended[j.State()]++
 		j.db.mu.Unlock()
 	}()
 	return nil
@@ -233,7 +240,8 @@ type Stats struct {
 	NullTimeRows     int64        `json:"null_time_rows"`
 	FutureRows       int64        `json:"future_rows"`
 	StrayRetractions int64        `json:"stray_retractions"`
-	PeakBytes        int64        `json:"peak_bytes"` // most memory that one operator held
+	PeakBytes        int64        `json:"peak_bytes"`      // most memory that one operator held
+	PeakStateRows    int64        `json:"peak_state_rows"` // most groups and rows that one operator held in keyed state
 	Tables           []TableStats `json:"tables"`
 }
 
@@ -254,6 +262,7 @@ func (j *Job) Stats() Stats {
 		s.NullTimeRows += o.Counters[exec.NullTimeRows]
 		s.FutureRows += o.Counters[exec.FutureRows]
 		s.StrayRetractions += o.Counters[exec.StrayRetracts]
+		s.PeakStateRows = max(s.PeakStateRows, o.Counters[exec.PeakStateRows])
 		switch {
 		case o.Sink:
 			s.RowsOut += o.Counters[exec.RowsIn]

@@ -27,6 +27,8 @@ type Result struct {
 	Logical []logical.Node
 	// Query: the plan's only root is a *physical.Collect. Otherwise its roots are sinks.
 	Query bool
+	// Advise: the statement is ADVISE WATERMARK, and the plan's only scan gives the event times that it asks for.
+	Advise *bind.Advise
 	// Rows is the answer of SHOW, DESCRIBE and EXPLAIN.
 	Rows *Rows
 	// Dropped tables lost their name for good: whoever holds their rows (connector 'memory') may forget them.

@@ -121,6 +121,20 @@ func advice(p *physical.Plan) []Warning {
 	return out
 }
 
+// advise plans the reading of a table's event times.
+func (p *planning) advise(s *ast.AdviseWatermark) (*Result, error) {
+	a, err := p.b.Advise(s)
+	if err != nil {
+		return nil, err
+	}
+	r, err := p.finish([]logical.Node{a.Node}, true)
+	if err != nil {
+		return nil, err
+	}
+	r.Advise, r.Warnings, r.Advice = a, nil, nil
+	return r, nil
+}
+
 func (p *planning) createTable(s *ast.CreateTable) (*Result, error) {
 	t, src, err := p.b.CreateTable(s)
 	if err != nil {

@@ -20,16 +20,18 @@ func (p *planning) other(stmt ast.Statement) (*Result, error) {
 	switch s := stmt.(type) {
 	case *ast.Explain:
 		return p.explain(s)
+	case *ast.AdviseWatermark:
+		return p.advise(s)
 	case *ast.CreateView:
 		v, err := p.b.CreateView(s)
 		if err != nil {
 			return nil, err
 		}
-		_, err = cat.Put(v, s.IfNotExists)
-		return done(&s.Name, err)
 		if s.OrReplace {
 			return done(&s.Name, cat.PutView(v))
 		}
+		_, err = cat.Put(v, s.IfNotExists)
+		return done(&s.Name, err)
 	case *ast.CreateCatalog:
 		options := optionList(s.Options)
 		kind := ""

@@ -1,7 +1,10 @@
 package shell
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -162,6 +165,14 @@ func (r *Runner) watch(job *weir.Job, w rowWriter) (stop func()) {
 	}
 }
 
+// watchStalls says on Err why a statement gives no rows while it takes some, until the function that it returns is called.
+func (r *Runner) watchStalls(job *weir.Job, head string) (stop func()) {
+	if r.Quiet {
+		return func() {}
+	}
+	return job.WatchStalls(func(note string) { r.note(head + note) })
+}
+
 // interrupted takes away the ^C that the terminal has shown.
 func (r *Runner) interrupted() {
 	r.mu.Lock()
@@ -216,6 +227,31 @@ func thousands(n int64) string {
 		s = s[:len(s)-3]
 	}
 	return strings.Join(append([]string{s}, parts...), ",")
+}
+
+// PrintWatermarks prints SHOW WATERMARKS to Err. It may be called from any goroutine.
+func (r *Runner) PrintWatermarks(ctx context.Context) {
+	var sb strings.Builder
+	text := "nothing runs\n"
+	if q, err := r.DB.Query(ctx, "SHOW WATERMARKS"); err == nil {
+		w := &tableWriter{out: &sb, o: WriterOptions{MaxColumnWidth: 1000, Zone: time.UTC}}
+		err := w.begin(q.Columns(), false)
+		rows := int64(0)
+		for b, rowsErr := range q.Rows() {
+			if err = errors.Join(err, rowsErr); err != nil {
+				break
+			}
+			rows += int64(b.Len())
+			err = w.batch(b)
+		}
+		if err == nil && rows > 0 && w.end(rows) == nil {
+			text = sb.String()
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.erase()
+	io.WriteString(r.Err, text)
 }
 
 // Status says what runs and how far it is. It may be called from any goroutine.

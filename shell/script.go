@@ -231,7 +231,9 @@ func (r *Runner) runQuery(soft, hard context.Context, q *weir.Query, entry *Stat
 		r.note("the result has no end: its changelog is printed, not the table ('weir.result-mode' = 'table')")
 	}
 	defer stopWith(soft, hard, job)()
+	unwatch := r.watchStalls(job, "")
 	n, err := r.Print(q)
+	unwatch()
 	entry.Stats, entry.Watermark = job.Stats(), watermarkOf(job.Stats())
 	head := fmt.Sprintf("%d %s", n, plural(n, "row"))
 	if soft.Err() != nil {
@@ -256,9 +258,11 @@ func (r *Runner) runInsert(soft, hard context.Context, job *weir.Job, entry *Sta
 			close(b.told)
 			return nil
 		}
+		unwatch := r.watchStalls(job, job.Name()+": ")
 		go func() {
 			defer close(b.told)
 			<-job.Done()
+			unwatch()
 			if job.State() == weir.JobFailed {
 				failed(job.Err())
 			}
@@ -266,9 +270,11 @@ func (r *Runner) runInsert(soft, hard context.Context, job *weir.Job, entry *Sta
 		return nil
 	}
 	defer stopWith(soft, hard, job)()
+	unwatch := r.watchStalls(job, "")
 	stop := r.watch(job, nil)
 	err := job.Wait(context.Background())
 	stop()
+	unwatch()
 	s := job.Stats()
 	entry.Stats, entry.Watermark = s, watermarkOf(s)
 	head := fmt.Sprintf("%d %s written", s.RowsOut, plural(s.RowsOut, "row"))

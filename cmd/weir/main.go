@@ -212,7 +212,7 @@ func (a *app) open() (*weir.DB, error) {
 		}
 		config[strings.Trim(strings.TrimSpace(k), "'")] = strings.Trim(strings.TrimSpace(v), "'")
 	}
-	db, err := weir.Open(weir.Options{Connectors: all.Connectors(), Formats: all.Formats(), Config: config, Stdin: a.in, Stdout: a.out, Stderr: a.err})
+	db, err := weir.Open(weir.Options{Connectors: all.Connectors(), Formats: all.Formats(), Config: config, Log: newWarnings(a.err, a.quiet), Stdin: a.in, Stdout: a.out, Stderr: a.err})
 	if err != nil {
 		return nil, usageError{err}
 	}
@@ -266,7 +266,7 @@ func (a *app) runScripts(scripts ...script) error {
 		return err
 	}
 	defer a.interruptible()()
-	defer onStatusSignal(func() { fmt.Fprint(a.err, r.Status()) })()
+	defer onStatusSignal(func() { r.PrintWatermarks(context.WithoutCancel(a.ctx)) })()
 	status := shell.ExitOK
 	for _, s := range scripts {
 		status = max(status, r.RunScript(a.ctx, s.text, s.name))
@@ -321,6 +321,7 @@ func (a *app) repl() error {
 	}
 	ctx, stop := signal.NotifyContext(a.ctx, syscall.SIGTERM)
 	defer stop()
+	defer onStatusSignal(func() { r.PrintWatermarks(context.WithoutCancel(ctx)) })()
 	if status := shell.REPL(ctx, r); status != shell.ExitOK {
 		return exitError(status)
 	}

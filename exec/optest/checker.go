@@ -227,6 +227,14 @@ func (c *checker) Finish(ctx context.Context, out exec.Output) error {
 	return err
 }
 
+// Observe implements exec.Observer for operators that do.
+func (c *checker) Observe() (exec.Observation, bool) {
+	if o, ok := c.op.(exec.Observer); ok {
+		return o.Observe()
+	}
+	return exec.Observation{}, false
+}
+
 func (c *checker) Close() error {
 	c.closed = true
 	return c.op.Close()
