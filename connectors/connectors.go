@@ -107,6 +107,13 @@ type Write struct {
 	Overwrite bool
 	// StaticPartition has the values of INSERT INTO t PARTITION (...), as text by column name.
 	StaticPartition map[string]string
+	// Unbounded says that the rows have no end: nothing is ever committed but by checkpoints.
+	Unbounded bool
+}
+
+// WriteChecker is a SinkTable that can say before anything runs that it cannot be written so.
+type WriteChecker interface {
+	CheckWrite(w Write) error
 }
 
 // Position says where in its split a reader continues; opaque, versioned by its first byte, at most a few hundred bytes.
@@ -153,6 +160,14 @@ type Source interface {
 	Open(ctx context.Context, env *Env, split Split, from Position, blockBytes int) (Reader, error)
 	// Close gives back what Splits and Open share. Readers are closed before.
 	Close() error
+}
+
+// WatermarkSource is a Source that makes watermarks itself: of its event times, which are a column of its rows, Block.Watermark says how far each split has
+// come, and Block.Idle that it is silent. WATERMARK FOR ts AS SOURCE_WATERMARK() takes them. A watermark counts behind the rows of its block, and one block
+// may have no rows; of several splits the lowest counts, as for any table. (A Table says it by SuppliesWatermarks; RegisterTable asks a Source.)
+type WatermarkSource interface {
+	Source
+	SuppliesWatermarks() bool
 }
 
 // Reader reads one split, from one goroutine at a time.
@@ -242,7 +257,8 @@ type Env struct {
 	Log        *slog.Logger
 	Zone       *time.Location
 	BatchRows  int
-	Partition  int // of the sink
+	ID         string // of the source or sink in its plan: the same on every run of a statement
+	Partition  int    // of the sink
 	Partitions int
 	// Go starts a goroutine that ends when ctx is done; the job waits for it before it ends.
 	Go func(f func(ctx context.Context))

@@ -2,6 +2,7 @@ package connectors
 
 import (
 	"context"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/memory"
@@ -99,6 +100,18 @@ type Pausable interface {
 	Reader
 	Pause()
 	Resume()
+}
+
+// ReportingSource is a Source that tells the outside how far a job has come: the offsets of a consumer group.
+type ReportingSource interface {
+	Source
+	// Reports is asked once, behind the first call of Splits: whether Report is to be called when the job takes a checkpoint, is stopped in order or comes to
+	// its end, and how often besides while it runs (0 for never).
+	Reports() (wanted bool, every time.Duration)
+	// Report gives, by id of the split, the positions before which every row has been worked off: the sinks have committed what came of them, and no operator
+	// holds any. There are several where one job scans the table more than once. held is not 0 when operators do hold rows (of windows that are open): then they
+	// are in their state only. A scan that a LIMIT ended reports nothing.
+	Report(ctx context.Context, positions map[string][]Position, held int64)
 }
 
 // RestoredSource is a Source that wants to know, before the first call of Splits, which splits the snapshot has that the scan is restored from. Splits

@@ -323,6 +323,9 @@ func (t *table) finish() error {
 		}
 	}
 	t.guarantee = connectors.GetEnum(t.opts, "sink.delivery-guarantee", "at-least-once", "at-least-once", "exactly-once", "none")
+	if err := t.checkExactly(); err != nil {
+		return err
+	}
 	t.metadata = append(types.Schema{}, metadataColumns...)
 	if f, ok := t.value.format.(connectors.MetadataFormat); ok {
 		for _, c := range f.Metadata() {

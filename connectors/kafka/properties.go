@@ -37,13 +37,13 @@ var effective = []string{
 	"fetch.min.bytes", "fetch.max.bytes", "fetch.max.wait.ms", "max.partition.fetch.bytes", "isolation.level", "auto.offset.reset",
 	"request.timeout.ms", "metadata.max.age.ms", "connections.max.idle.ms", "socket.connection.setup.timeout.ms", "partition.discovery.interval.ms",
 	"compression.type", "compression.gzip.level", "compression.lz4.level", "compression.zstd.level", "linger.ms", "batch.size", "acks", "enable.idempotence",
-	"max.request.size", "buffer.memory", "delivery.timeout.ms", "transaction.timeout.ms",
+	"max.request.size", "buffer.memory", "delivery.timeout.ms", "transaction.timeout.ms", "enable.auto.commit", "auto.commit.interval.ms",
+	"commit.offsets.on.checkpoint",
 }
 
 // Properties of the Java client that mean nothing here: how it works inside, or what Flink sets itself.
 var withoutEffect = []string{
-	"key.deserializer", "value.deserializer", "key.serializer", "value.serializer", "enable.auto.commit", "auto.commit.interval.ms",
-	"commit.offsets.on.checkpoint", "client.id.prefix", "register.consumer.metrics", "max.poll.records", "max.poll.interval.ms", "session.timeout.ms",
+	"key.deserializer", "value.deserializer", "key.serializer", "value.serializer", "client.id.prefix", "register.consumer.metrics", "max.poll.records", "max.poll.interval.ms", "session.timeout.ms",
 	"heartbeat.interval.ms", "partition.assignment.strategy", "group.instance.id", "group.protocol", "group.remote.assignor", "receive.buffer.bytes",
 	"send.buffer.bytes", "reconnect.backoff.ms", "reconnect.backoff.max.ms", "retry.backoff.ms", "retry.backoff.max.ms", "retries", "default.api.timeout.ms",
 	"socket.connection.setup.timeout.max.ms", "check.crcs", "client.dns.lookup", "allow.auto.create.topics", "exclude.internal.topics",
@@ -92,7 +92,7 @@ func (p properties) check() error {
 	}
 	for _, n := range []string{"fetch.min.bytes", "fetch.max.bytes", "fetch.max.wait.ms", "max.partition.fetch.bytes", "request.timeout.ms",
 		"metadata.max.age.ms", "connections.max.idle.ms", "socket.connection.setup.timeout.ms", "linger.ms", "batch.size", "max.request.size", "buffer.memory",
-		"delivery.timeout.ms", "transaction.timeout.ms", "partition.discovery.interval.ms", "compression.gzip.level", "compression.lz4.level",
+		"delivery.timeout.ms", "transaction.timeout.ms", "auto.commit.interval.ms", "partition.discovery.interval.ms", "compression.gzip.level", "compression.lz4.level",
 		"compression.zstd.level"} {
 		if v, ok := p[n]; ok {
 			if i, err := strconv.ParseInt(strings.TrimSpace(v), 10, 64); err != nil || i > math.MaxInt32 && n != "buffer.memory" || i < 0 && !strings.HasPrefix(n, "compression.") && n != "connections.max.idle.ms" && n != "partition.discovery.interval.ms" {
@@ -104,6 +104,7 @@ func (p properties) check() error {
 		"isolation.level": {"read_committed", "read_uncommitted"}, "auto.offset.reset": {"earliest", "latest", "none"},
 		"security.protocol": {"PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"}, "sasl.mechanism": {"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"},
 		"compression.type": {"none", "gzip", "snappy", "lz4", "zstd"}, "acks": {"all", "-1", "0", "1"}, "enable.idempotence": {"true", "false"},
+		"enable.auto.commit": {"true", "false"}, "commit.offsets.on.checkpoint": {"true", "false"},
 		"ssl.endpoint.identification.algorithm": {"", "https"}, "ssl.truststore.type": {"PEM"}, "ssl.keystore.type": {"PEM"},
 		"ssl.protocol": {"TLS", "TLSv1.2", "TLSv1.3"},
 	} {
@@ -122,6 +123,9 @@ func (p properties) check() error {
 		if _, port, err := net.SplitHostPort(s); err != nil || port == "" {
 			return fmt.Errorf("option 'properties.bootstrap.servers': '%s' is not host:port", s)
 		}
+	}
+	if strings.EqualFold(p["enable.auto.commit"], "true") && p["group.id"] == "" {
+		return errors.New("option 'properties.enable.auto.commit' needs 'properties.group.id': the group whose offsets are committed")
 	}
 	if p.sasl() {
 		if p["sasl.mechanism"] == "" {

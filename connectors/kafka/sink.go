@@ -25,12 +25,13 @@ func (t *table) Sink(w connectors.Write) (connectors.Sink, error) {
 	switch {
 	case w.Overwrite:
 		return nil, fmt.Errorf("table %s: a topic cannot be overwritten: use INSERT INTO", t.decl.Name)
-	case t.guarantee == "exactly-once":
-		return nil, fmt.Errorf("table %s: 'sink.delivery-guarantee' = 'exactly-once' is not supported yet; 'at-least-once' is", t.decl.Name)
 	case t.AcceptsKinds() == "":
 		return nil, fmt.Errorf("table %s: the format '%s' cannot be written", t.decl.Name, t.value.name)
 	}
-	s := &sink{t: t, columns: len(t.decl.Columns), headers: -1, timestamp: -1, topicCol: -1}
+	if err := t.CheckWrite(w); err != nil {
+		return nil, err
+	}
+	s := &sink{t: t, exactly: t.guarantee == "exactly-once", committed: map[string]bool{}, columns: len(t.decl.Columns), headers: -1, timestamp: -1, topicCol: -1}
 	at := s.columns
 	for _, m := range t.decl.Metadata {
 		if m.Virtual {
@@ -107,19 +108,32 @@ type sink struct {
 	most     int64         // bytes that may be under way
 	patience time.Duration // after which nothing has arrived
 
+	// For exactly-once: the transaction that is written, those that wait for their commit, and the names of those that had it.
+	exactly   bool
+	txn       *transaction
+	prepared  []*transaction
+	committed map[string]bool
+	begun     int // transactions so far
+
 	mu       sync.Mutex
 	pending  int64     // bytes under way
 	progress time.Time // when something arrived last, or began to be under way
 	err      error     // the first record that could not be written
 }
 
-// Immediate is true: rows can be read as soon as they have arrived.
-func (s *sink) Immediate() bool { return true }
+// Immediate is true but for exactly-once: rows can be read as soon as they have arrived.
+func (s *sink) Immediate() bool { return !s.exactly }
 
 // Open connects.
 func (s *sink) Open(ctx context.Context, env *connectors.Env, restored [][]byte) error {
 	s.env, s.room, s.most = env, make(chan struct{}, 1), max(s.t.props.int("buffer.memory", 16<<20), 64<<10)
 	s.patience = max(s.t.props.millis("delivery.timeout.ms", 2*time.Minute), time.Second)
+	if s.exactly {
+		if len(restored) > 0 {
+			return fmt.Errorf("table %s: a snapshot has transactions that were not committed, which cannot be continued yet: start without it", s.t.decl.Name)
+		}
+		return s.begin(ctx)
+	}
 	opts, err := s.t.producerOptions(s.key != nil, env)
 	if err != nil {
 		return err
@@ -187,6 +201,11 @@ func (s *sink) Write(ctx context.Context, b stream.Batch) error {
 	n := b.Len()
 	if n == 0 {
 		return nil
+	}
+	if s.client == nil {
+		if err := s.begin(ctx); err != nil {
+			return err
+		}
 	}
 	values := s.value.project(b.Record)
 	defer values.Release()
@@ -363,6 +382,10 @@ func (s *sink) promise(r *kgo.Record, err error) {
 	case errors.Is(err, kerr.UnknownTopicOrPartition):
 		err = fmt.Errorf("the topic does not exist: create it first (%w)", err)
 	}
+	if s.exactly && (errors.Is(err, kerr.InvalidProducerEpoch) || errors.Is(err, kerr.ProducerFenced) || errors.Is(err, kerr.InvalidTxnState)) {
+		s.err = s.transactionError("cannot go on", err)
+		return
+	}
 	s.err = fmt.Errorf("table %s: a record could not be written to topic '%s': %w", s.t.decl.Name, r.Topic, explain(s.t.props, err))
 }
 
@@ -374,6 +397,9 @@ func (s *sink) failed() error {
 
 // Prepare waits until all rows have arrived.
 func (s *sink) Prepare(ctx context.Context, epoch int64) ([]byte, error) {
+	if s.exactly {
+		return s.prepareTransaction(ctx)
+	}
 	if s.client == nil {
 		return nil, nil
 	}
@@ -400,11 +426,20 @@ func (s *sink) flush(ctx context.Context) error {
 	}
 }
 
-// Commit does nothing.
-func (s *sink) Commit(context.Context, []byte) error { return nil }
+// Commit ends the transaction of an exactly-once sink; of others rows are seen as they arrive.
+func (s *sink) Commit(ctx context.Context, receipt []byte) error {
+	if !s.exactly || receipt == nil {
+		return nil
+	}
+	return s.commitTransaction(ctx, receipt)
+}
 
 // Close ends the client. Rows that were written and have not arrived yet get a moment to.
 func (s *sink) Close() error {
+	if s.exactly {
+		s.abort()
+		return nil
+	}
 	if s.client == nil {
 		return nil
 	}

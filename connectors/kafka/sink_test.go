@@ -218,7 +218,9 @@ func TestSinkErrors(t *testing.T) {
 		for _, c := range []struct{ topic, options, want string }{
 			{topic, "", "it is too large"},
 			{topic + "x", "properties.metadata.max.age.ms=1000", "the topic does not exist"},
-			{topic, "sink.delivery-guarantee=exactly-once", "'exactly-once' is not supported yet"},
+			{topic, "sink.delivery-guarantee=exactly-once", "needs 'sink.transactional-id-prefix'"},
+			{topic, "sink.delivery-guarantee=exactly-once sink.transactional-id-prefix=x properties.acks=1", "needs 'properties.acks' = 'all'"},
+			{topic, "properties.enable.auto.commit=true", "needs 'properties.group.id'"},
 			{topic, "format=avro", "unknown format 'avro'"},
 			{topic, "properties.transactional.id=x", "set 'sink.transactional-id-prefix'"},
 			{topic, "properties.linger.m=5", "did you mean 'properties.linger.ms'?"},

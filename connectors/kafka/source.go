@@ -66,6 +66,8 @@ type source struct {
 	err     error              // of the whole scan
 	checked time.Time
 	closed  bool
+
+	saidHeld bool // Report has said that it does not commit
 }
 
 // Restored tells which splits a snapshot has.

@@ -166,7 +166,11 @@ func (t *table) groupOffsets(ctx context.Context, adm *kadm.Client, parts []part
 	if group == "" {
 		return which, nil
 	}
-	got, err := adm.FetchOffsets(ctx, group)
+	var got kadm.OffsetResponses
+	err = coordinated(ctx, func() error { got, err = adm.FetchOffsets(ctx, group); return err })
+	if errors.Is(err, kerr.GroupIDNotFound) {
+		return which, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the offsets of group '%s' cannot be read: %w", group, err)
 	}
@@ -182,6 +186,23 @@ func (t *table) groupOffsets(ctx context.Context, adm *kadm.Client, parts []part
 		}
 	}
 	return rest, nil
+}
+
+// coordinated asks a group's coordinator. A broker that has just started, or has no group yet, needs a moment to make one.
+func coordinated(ctx context.Context, ask func() error) error {
+	for {
+		err := ask()
+		if !errors.Is(err, kerr.CoordinatorNotAvailable) && !errors.Is(err, kerr.CoordinatorLoadInProgress) && !errors.Is(err, kerr.NotCoordinator) {
+			return err
+		}
+		t := time.NewTimer(50 * time.Millisecond)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return err
+		}
+	}
 }
 
 // list asks the brokers for offsets.

@@ -1,0 +1,183 @@
+package kafka
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weir-sql/weir/connectors"
+	"github.com/weir-sql/weir/connectors/conntest"
+)
+
+// TestExactlyOnce: each epoch is seen from its commit on, once; what was not committed is never seen, and holds up nobody who reads behind it.
+func TestExactlyOnce(t *testing.T) {
+	eachBroker(t, func(t *testing.T, b *broker) {
+		env := conntest.NewEnv(t)
+		topic := b.topic(t, 1)
+		table := b.table(t, topic, clicks, "sink.delivery-guarantee=exactly-once", "sink.transactional-id-prefix="+topic)
+		ctx := context.Background()
+		open := func(e *conntest.Env) connectors.Sink {
+			t.Helper()
+			s, err := table.(connectors.SinkTable).Sink(connectors.Write{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Open(ctx, e.Env, nil); err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		put := func(s connectors.Sink, k string) {
+			t.Helper()
+			if err := s.Write(ctx, conntest.Batch(t, env, clicks, nil, []any{k, int64(1)})); err != nil {
+				t.Fatal(err)
+			}
+		}
+		prepare := func(s connectors.Sink, epoch int64) []byte {
+			t.Helper()
+			r, err := s.Prepare(ctx, epoch)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		commit := func(s connectors.Sink, receipt []byte) {
+			t.Helper()
+			if err := s.Commit(ctx, receipt); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// A transaction is marked a moment after its commit or abort was taken.
+		sees := func(want ...string) {
+			t.Helper()
+			b.retry(t, func() error {
+				if got := read(t, env, table); strings.Join(got, " ") != strings.Join(want, " ") {
+					return &connectors.BadRecord{Err: strings.Join(got, " ") + " is seen"}
+				}
+				return nil
+			})
+		}
+		s := open(env)
+		if s.(connectors.ImmediateSink).Immediate() {
+			t.Error("rows of an exactly-once sink are not seen at once")
+		}
+		if r := prepare(s, 1); r != nil {
+			commit(s, r) // nothing was written
+		}
+		put(s, "a")
+		first := prepare(s, 2)
+		put(s, "b") // of the next epoch, while the first waits
+		sees()
+		commit(s, first)
+		sees("a|1")
+		commit(s, first)
+		second := prepare(s, 3)
+		commit(s, second)
+		sees("a|1", "b|1")
+		put(s, "dropped")
+		_ = prepare(s, 4)
+		put(s, "dropped, too")
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		b.put(t, topic, 0, click("plain", 1))
+		sees("a|1", "b|1", "plain|1")
+		// Another writer of the same name takes over: the old one cannot commit.
+		s = open(env)
+		put(s, "old")
+		old := prepare(s, 1)
+		next := open(env)
+		put(next, "new")
+		if err := s.Commit(ctx, old); err == nil || !strings.Contains(err.Error(), "another writer has begun with the same 'sink.transactional-id-prefix'") {
+			t.Errorf("%v", err)
+		}
+		commit(next, prepare(next, 1))
+		for _, s := range []connectors.Sink{s, next} {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		sees("a|1", "b|1", "plain|1", "new|1")
+		// Other copies of the sink have names of their own.
+		other := conntest.NewEnv(t)
+		other.Partition = 1
+		s, next = open(env), open(other)
+		put(s, "one")
+		put(next, "two")
+		commit(s, prepare(s, 1))
+		commit(next, prepare(next, 1))
+		for _, s := range []connectors.Sink{s, next} {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		sees("a|1", "b|1", "plain|1", "new|1", "one|1", "two|1")
+		// What a snapshot of an earlier run holds cannot be continued.
+		s, err := table.(connectors.SinkTable).Sink(connectors.Write{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Open(ctx, env.Env, [][]byte{old}); err == nil || !strings.Contains(err.Error(), "start without it") {
+			t.Errorf("%v", err)
+		}
+		_ = s.Close()
+		if _, err := table.(connectors.SinkTable).Sink(connectors.Write{Unbounded: true}); err == nil || !strings.Contains(err.Error(), "has none") {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// TestTransactionTimeout: a transaction that lasts longer than it may is aborted by the broker, and the writer fails.
+func TestTransactionTimeout(t *testing.T) {
+	eachBroker(t, func(t *testing.T, b *broker) {
+		env := conntest.NewEnv(t)
+		topic := b.topic(t, 1)
+		sink := func(timeout string) connectors.Sink {
+			t.Helper()
+			s, err := b.table(t, topic, clicks, "sink.delivery-guarantee=exactly-once", "sink.transactional-id-prefix="+topic, "properties.transaction.timeout.ms="+timeout).(connectors.SinkTable).
+				Sink(connectors.Write{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		ctx := context.Background()
+		s := sink("100")
+		if err := s.Open(ctx, env.Env, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Write(ctx, conntest.Batch(t, env, clicks, nil, []any{"a", int64(1)})); err != nil {
+			t.Fatal(err)
+		}
+		receipt, err := s.Prepare(ctx, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.retry(t, func() error { // until it is aborted
+			stable, err := b.adm.ListCommittedOffsets(ctx, topic)
+			if err != nil {
+				return err
+			}
+			if o, _ := stable.Lookup(topic, 0); o.Offset < 2 { // the row and the mark
+				time.Sleep(30 * time.Millisecond)
+				return context.DeadlineExceeded
+			}
+			return nil
+		})
+		if err := s.Commit(ctx, receipt); err == nil || !strings.Contains(err.Error(), "longer than 'properties.transaction.timeout.ms' (100ms)") {
+			t.Errorf("%v", err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if got := read(t, env, b.table(t, topic, clicks)); len(got) > 0 {
+			t.Errorf("rows %q", got)
+		}
+		s = sink("999999999")
+		if err := s.Open(ctx, env.Env, nil); err == nil || !strings.Contains(err.Error(), "its limit is transaction.max.timeout.ms") {
+			t.Errorf("%v", err)
+		}
+		_ = s.Close()
+	})
+}
