@@ -11,7 +11,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/weir-sql/weir/connectors"
-	"github.com/weir-sql/weir/connectors/watermark"
 	"github.com/weir-sql/weir/exec/expr"
 	"github.com/weir-sql/weir/exec/stream"
 	"github.com/weir-sql/weir/exec/task"
@@ -42,9 +41,14 @@ func (b *builder) source(s *physical.Scan, id string) (*task.Source, error) {
 		}
 	}
 	var mark expr.Evaluator
+	var args []expr.Evaluator
+	var argValues []any
 	column := -1
 	if w := s.Watermark; w != nil {
 		spec.TimeColumn, spec.IdleTimeout, spec.Interval = s.Schema()[w.Column].Name, w.IdleTimeout, w.Periodic
+		if a := w.Alignment; a.On() {
+			spec.Align = task.Alignment{Group: a.Group, MaxDrift: a.MaxDrift, UpdateInterval: a.UpdateInterval}
+		}
 		spec.NullRows = map[physical.NullRows]task.NullPolicy{physical.FailNullRows: task.NullFail, physical.KeepNullRows: task.NullKeep,
 			physical.DropNullRows: task.NullDrop}[w.Nulls]
 		spec.MaxFuture = w.MaxFuture
@@ -54,13 +58,15 @@ func (b *builder) source(s *physical.Scan, id string) (*task.Source, error) {
 			spec.FutureZone = b.o.Zone
 		}
 		column = w.Column
-		if w.Generator != "" {
-			factory := b.o.Generators[w.Generator]
-			if factory == nil {
-				return nil, fmt.Errorf("table %s: the watermark generator %s is not registered in this session", s.Table.Path, w.Generator)
+		if w.Generator != "" || w.Strategy {
+			if err := b.generator(spec, s); err != nil {
+				return nil, err
 			}
-			args := GeneratorArgs(w.Args)
-			spec.Generator = func() (watermark.Generator, error) { return factory(args) }
+			var err error
+			if args, err = evaluators(w.Inputs); err != nil {
+				return nil, err
+			}
+			argValues = rowArgs(w.Args)
 		} else if !w.Source {
 			var err error
 			if mark, err = evaluator(w.Expr); err != nil {
@@ -74,22 +80,10 @@ func (b *builder) source(s *physical.Scan, id string) (*task.Source, error) {
 	}
 	schema, clock, zone, db := s.Schema().Arrow(), b.o.Clock, b.o.Zone, b.o.Database
 	spec.NewPreparer = func() task.Preparer {
-		return &preparer{projections: projections, schema: schema, mark: mark, column: column, clock: clock, zone: zone, database: db, mem: b.o.Allocator}
+		return &preparer{projections: projections, schema: schema, mark: mark, args: args, argValues: argValues, column: column, clock: clock, zone: zone, database: db,
+			mem: b.o.Allocator}
 	}
 	return spec, nil
-}
-
-// GeneratorArgs turns constants into what a watermark.Factory takes: intervals become time.Duration.
-func GeneratorArgs(values []any) []any {
-	out := make([]any, len(values))
-	for i, v := range values {
-		if d, ok := v.(types.DurationVal); ok {
-			out[i] = time.Duration(d) * time.Microsecond
-		} else {
-			out[i] = v
-		}
-	}
-	return out
 }
 
 // sourceConfig takes the session's settings for sources.
@@ -118,8 +112,10 @@ func (b *builder) sourceConfig(s *task.Source) error {
 type preparer struct {
 	projections []expr.Evaluator // nil: as they are
 	schema      *arrow.Schema
-	mark        expr.Evaluator // nil when the source supplies watermarks
-	column      int            // of the event time
+	mark        expr.Evaluator   // nil when the source or a generator supplies watermarks
+	args        []expr.Evaluator // of a generator: those that depend on the row
+	argValues   []any            // all of them, see rowArgs
+	column      int              // of the event time
 	clock       connectors.Clock
 	zone        *time.Location
 	database    string

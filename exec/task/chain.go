@@ -24,7 +24,11 @@ type chain struct {
 	sinks     []*sinkNode
 	writers   []*writer
 	timers    timers
-	current   string // operator that runs now, for the message of a panic
+	current   string        // operator that runs now, for the message of a panic
+	pending   []Pending     // of a restored snapshot, handed out before anything else
+	blocked   time.Duration // for which sinks and full inboxes have held the task up
+	blocks    func(on bool) // is told when a wait for them begins and ends; may be nil
+	onReport  func(ctx context.Context, r *report)
 }
 
 // receiver takes what an operator, a source or an input produces. Errors are final, but for exec.ErrEnough: no more rows wanted.
@@ -141,6 +145,8 @@ type node struct {
 	enough   bool   // wants no more rows
 	rowsIn   *atomic.Int64
 	rowsOut  *atomic.Int64
+	peak     *atomic.Int64 // most rows in state; nil before the first
+	unseen   int64         // rows since its state was last looked at
 }
 
 func (n *node) result(err error) error {
@@ -159,11 +165,36 @@ func (n *node) batch(ctx context.Context, in int, b stream.Batch) error {
 	n.rowsIn.Add(int64(b.Len()))
 	prev := n.c.current
 	n.c.current = n.spec.Name
+	rows := int64(b.Len())
 	err := n.op.ProcessBatch(ctx, in, b, n)
 	if err == nil {
 		n.c.current = prev
+		n.measure(rows)
 	}
 	return n.result(err)
+}
+
+// measure looks how many rows are in the operator's state, behind a batch and before the watermark that may take some out. Not behind each: what the peak
+// may be wrong by is 1/64 of it.
+func (n *node) measure(rows int64) {
+	o, ok := n.op.(exec.Observer)
+	if !ok {
+		return
+	}
+	if n.unseen += rows; n.peak != nil && n.unseen <= n.peak.Load()/64 {
+		return
+	}
+	n.unseen = 0
+	seen, ok := o.Observe()
+	if !ok {
+		return
+	}
+	if n.peak == nil {
+		n.peak = n.env.Metrics.Counter(exec.PeakStateRows)
+	}
+	if seen.StateRows > n.peak.Load() {
+		n.peak.Store(seen.StateRows)
+	}
 }
 
 func (n *node) watermark(ctx context.Context, wm stream.Time) error {
@@ -293,7 +324,22 @@ type sinkNode struct {
 func (s *sinkNode) batch(ctx context.Context, _ int, b stream.Batch) error {
 	s.rowsIn.Add(int64(b.Len()))
 	s.c.current = s.spec.Name
+	defer s.c.waiting()()
 	return s.sink.Write(ctx, b)
+}
+
+// waiting begins what may be a wait for whoever takes rows, and returns what ends it.
+func (c *chain) waiting() func() {
+	begin := c.job.o.Clock.Now()
+	if c.blocks != nil {
+		c.blocks(true)
+	}
+	return func() {
+		c.blocked += c.job.o.Clock.Now().Sub(begin)
+		if c.blocks != nil {
+			c.blocks(false)
+		}
+	}
 }
 
 func (s *sinkNode) watermark(ctx context.Context, wm stream.Time) error {
@@ -399,7 +445,7 @@ func (c *chain) open(ctx context.Context, snap *TaskSnapshot) error {
 			return err
 		}
 		s.env = c.job.connectorEnv(s.metrics, s.account)
-		s.env.Partition, s.env.Partitions = c.partition, c.task.Partitions
+		s.env.ID, s.env.Partition, s.env.Partitions = s.spec.ID, c.partition, c.task.Partitions
 		var receipts [][]byte
 		if snap != nil {
 			receipts = snap.Receipts[s.spec.ID]
@@ -426,6 +472,12 @@ func (c *chain) open(ctx context.Context, snap *TaskSnapshot) error {
 	}
 	if snap != nil {
 		c.to.last = snap.Forwarded
+		for _, p := range snap.Pending {
+			for _, e := range p.Events {
+				e.Batch.Retain()
+			}
+			c.pending = append(c.pending, p)
+		}
 		for id, m := range snap.Counters {
 			c.job.restoreCounters(id, c.partition, m)
 		}
@@ -453,6 +505,12 @@ func (c *chain) close() error {
 			keep(s.sink.Close())
 		}
 	}
+	for _, p := range c.pending {
+		for _, e := range p.Events {
+			e.Batch.Release()
+		}
+	}
+	c.pending = nil
 	c.timers.stop()
 	return first
 }

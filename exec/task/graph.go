@@ -149,6 +149,9 @@ type Source struct {
 	NullRows   NullPolicy
 	// Generator makes what gives the watermarks of a split, one for each, where the table names a generator instead of an expression.
 	Generator func() (watermark.Generator, error)
+	// GeneratorName is what messages call it; Every is how often the clock calls a generator that goes by it, 0 for never.
+	GeneratorName string
+	Every         time.Duration
 	// MaxFuture, when positive, is how far event times may be ahead of processing time ('scan.watermark.max-future'): a row beyond it does not advance the
 	// watermark and is counted. FutureZone is the zone whose wall clock event times are on, nil when they are instants.
 	MaxFuture  time.Duration
@@ -162,6 +165,8 @@ type Source struct {
 	MaxOpenSplits int
 	// IdleTimeout marks a split idle that had no row for so long; 0 means never.
 	IdleTimeout time.Duration
+	// Align puts the source into an alignment group; the zero value does not.
+	Align Alignment
 	// Interval is 0 for watermarks on event (after every row), else watermarks are sent so often ('on-periodic', pipeline.auto-watermark-interval).
 	Interval time.Duration
 	// OnBad is offered every bad record that was skipped, in order, on the task's goroutine; may be nil.
@@ -180,6 +185,12 @@ type Preparer interface {
 	// Times fills event[i] with the event time of row i of a projected batch, and mark[i] with the value of the watermark expression, MinTime for NULL. Both
 	// have one entry for each row of rec, which it borrows.
 	Times(ctx context.Context, rec arrow.RecordBatch, event, mark []stream.Time) error
+}
+
+// ArgPreparer is a Preparer that knows the arguments of the table's watermark generator.
+type ArgPreparer interface {
+	// Args returns the arguments of each row of a projected batch; nil when none depends on the row. Workers call it.
+	Args(ctx context.Context, rec arrow.RecordBatch) ([][]any, error)
 }
 
 // Options configure a Job.

@@ -24,6 +24,7 @@ type inbox struct {
 // channel is one producer's way into an inbox.
 type channel struct {
 	box    *inbox
+	from   *writer
 	input  int // number of the exchange in the task's Inputs
 	queue  []stream.Event
 	rows   int64
@@ -248,6 +249,9 @@ func newWriter(c *chain, spec *Exchange) *writer {
 // connect adds the consumer's partitions.
 func (w *writer) connect(to []*channel) {
 	w.to, w.enough = to, make([]bool, len(to))
+	for _, c := range to {
+		c.from = w
+	}
 	w.split = exchange.NewPartitioner(w.spec.Keys, len(to))
 }
 
@@ -276,7 +280,9 @@ func (w *writer) batch(ctx context.Context, _ int, b stream.Batch) error {
 }
 
 func (w *writer) put(ctx context.Context, p int, e stream.Event) error {
+	done := w.c.waiting()
 	err := w.to[p].put(ctx, e)
+	done()
 	if err == exec.ErrEnough {
 		w.enough[p] = true
 	}

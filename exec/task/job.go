@@ -47,8 +47,15 @@ type Job struct {
 	rowCut     atomic.Bool
 	rowDone    chan struct{}
 	rowSnap    *Snapshot
-	last       map[string]SourceStats            // of sources that have been closed
-	bad        map[string][]connectors.BadRecord // the first ones, by source
+	reporting  bool                                // a source wants reports
+	commits    map[int64]*commitWait               // epochs that the sinks are committing
+	reached    map[string]*SourceSnapshot          // where sources have ended, by id of the task
+	last       map[string]SourceStats              // of sources that have been closed
+	bad        map[string][]connectors.BadRecord   // the first ones, by source
+	asked      map[int]*look                       // looks that a task has not answered yet, by its number
+	sights     map[int]map[string]exec.Observation // what operators told at the last look, by number of the task
+	aligner    *aligner
+	free       map[*Task]bool // source tasks that alignment must not pause
 }
 
 // instance is one partition of a task.
@@ -77,8 +84,9 @@ func Start(ctx context.Context, g *Graph, o Options) (*Job, error) {
 	if len(g.Tasks) == 0 {
 		return nil, errors.New("internal error: a graph without tasks")
 	}
-	j := &Job{o: o, g: g, done: make(chan struct{}), metrics: map[string]*partMetrics{}, cuts: map[int64]*cut{}, looks: map[int64]bool{},
-		rowDone: make(chan struct{}), last: map[string]SourceStats{}, bad: map[string][]connectors.BadRecord{}}
+	j := &Job{o: o, g: g, done: make(chan struct{}), metrics: map[string]*partMetrics{}, cuts: map[int64]*cut{}, looks: map[int64]bool{}, commits: map[int64]*commitWait{}, reached: map[string]*SourceSnapshot{},
+		rowDone: make(chan struct{}), last: map[string]SourceStats{}, bad: map[string][]connectors.BadRecord{},
+		asked: map[int]*look{}, sights: map[int]map[string]exec.Observation{}, aligner: newAligner(o.Clock), free: freeSources(g)}
 	j.ctx, j.cancel = context.WithCancelCause(ctx)
 	if o.Restore != nil {
 		j.epoch = o.Restore.Epoch
@@ -122,26 +130,12 @@ func Start(ctx context.Context, g *Graph, o Options) (*Job, error) {
 			}
 		}
 	}
-	var parts []*TaskSnapshot
-	for _, inst := range j.tasks {
-		c := chainOf(inst)
-		var part *TaskSnapshot
-		if o.Restore != nil {
-			if part = o.Restore.Tasks[taskKey(c.task.ID, c.partition)]; part == nil {
-				j.cancel(nil)
-				return nil, fmt.Errorf("the snapshot has no state of task %s, partition %d: the plan or its parallelism has changed", c.task.ID, c.partition)
-			}
-			if it, ok := inst.(*inputTask); ok && (part.Inputs == nil || len(part.Inputs.Marks) != len(it.box.channels)) {
-				j.cancel(nil)
-				return nil, fmt.Errorf("the snapshot of task %s does not fit: the plan has changed", c.task.ID)
-			}
-		}
-		parts = append(parts, part)
-	}
-	if o.Restore != nil && len(o.Restore.Tasks) != len(j.tasks) { // state that nobody would read
+	parts, release, err := j.restoredParts(o.Restore)
+	if err != nil {
 		j.cancel(nil)
-		return nil, fmt.Errorf("the snapshot is of %d tasks and the plan has %d: it was taken with another parallelism, which cannot be changed yet", len(o.Restore.Tasks), len(j.tasks))
+		return nil, err
 	}
+	defer release()
 	if v, ok := o.Clock.(*VirtualClock); ok {
 		v.attach(j)
 	}
@@ -162,6 +156,28 @@ func Start(ctx context.Context, g *Graph, o Options) (*Job, error) {
 		j.begun.Wait() // the caller may release the snapshot as soon as Start has returned
 	}
 	return j, nil
+}
+
+// restoredParts returns what each task begins with, in the order of tasks, and what gives it back when all have begun.
+func (j *Job) restoredParts(from *Snapshot) (parts []*TaskSnapshot, release func(), err error) {
+	switch {
+	case from == nil:
+		return make([]*TaskSnapshot, len(j.tasks)), func() {}, nil
+	case !j.fits(from):
+		if parts, err = j.rescale(from); err != nil {
+			return nil, nil, err
+		}
+		return parts, func() {
+			for _, p := range parts {
+				p.release()
+			}
+		}, nil
+	}
+	for _, inst := range j.tasks {
+		c := chainOf(inst)
+		parts = append(parts, from.Tasks[taskKey(c.task.ID, c.partition)])
+	}
+	return parts, func() {}, nil
 }
 
 func chainOf(i instance) *chain {
@@ -338,7 +354,7 @@ func (j *Job) beginBarrier(b stream.Barrier, look bool) (*cut, error) {
 	b.ID = j.epoch
 	c := &cut{left: len(j.tasks), done: make(chan struct{})}
 	if b.Snapshot {
-		c.snap = &Snapshot{Epoch: b.ID, Tasks: map[string]*TaskSnapshot{}}
+		c.snap = &Snapshot{Epoch: b.ID, Tasks: map[string]*TaskSnapshot{}, Shape: j.g.shape()}
 	}
 	j.cuts[b.ID] = c
 	if look {
@@ -391,6 +407,9 @@ func (j *Job) barrierDone(b stream.Barrier, t *Task, partition int, part *TaskSn
 		delete(j.cuts, b.ID)
 		delete(j.looks, b.ID)
 		j.stopped = j.stopped || b.Stop
+		if b.Snapshot && !look {
+			j.commits[b.ID] = &commitWait{left: len(j.tasks), stop: b.Stop, report: j.reportOf(c.snap)}
+		}
 	}
 	j.mu.Unlock()
 	if !last {
@@ -398,9 +417,6 @@ func (j *Job) barrierDone(b stream.Barrier, t *Task, partition int, part *TaskSn
 	}
 	if b.Snapshot && !look {
 		j.tell(message{commit: b.ID})
-	}
-	if b.Stop {
-		j.tell(message{done: true})
 	}
 	close(c.done)
 }
@@ -445,16 +461,32 @@ func (j *Job) prepared(epoch int64) {
 	}
 }
 
+// committed counts the tasks whose sinks have committed an epoch; behind the last one sources may report, and the job may end.
 func (j *Job) committed(epoch int64) {
 	j.mu.Lock()
+	if w := j.commits[epoch]; w != nil {
+		if w.left--; w.left == 0 {
+			delete(j.commits, epoch)
+			if w.report != nil {
+				j.tell(message{report: w.report})
+			}
+			if w.stop {
+				j.tell(message{done: true})
+			}
+		}
+	}
 	if !j.closing || epoch != j.lastEpoch || j.preparedN < len(j.tasks) {
 		j.mu.Unlock()
 		return
 	}
 	j.committedN++
 	last := j.committedN == len(j.tasks)
+	end := j.lastReport()
 	j.mu.Unlock()
 	if last {
+		if end != nil {
+			j.tell(message{report: end})
+		}
 		j.tell(message{done: true})
 	}
 }
@@ -527,6 +559,9 @@ func (j *Job) metricsOf(id, name string, partition int) *exec.Metrics {
 		p = &partMetrics{id: id, name: name, byPart: map[int]*exec.Metrics{}}
 		j.metrics[id] = p
 		j.order = append(j.order, id)
+	}
+	if p.name == id { // restored before it was named
+		p.name = name
 	}
 	m := p.byPart[partition]
 	if m == nil {

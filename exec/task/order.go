@@ -129,6 +129,7 @@ func (s *source) nextOrdered(ctx context.Context, limit int) (*item, nextStatus,
 			return nil, 0, err
 		}
 		s.last = sp
+		s.publish(sp)
 		if b.next == b.n && it.rows >= limit/4 {
 			break // not worth a copy to fill it up
 		}
@@ -211,6 +212,7 @@ func (s *source) nextArrival(ctx context.Context, limit int) (*item, nextStatus,
 	if err != nil {
 		return nil, 0, err
 	}
+	s.idleCheck()
 	for it.rows < limit && len(s.arrived) > 0 {
 		b := s.arrived[0]
 		if !b.ready.Load() {
@@ -223,14 +225,16 @@ func (s *source) nextArrival(ctx context.Context, limit int) (*item, nextStatus,
 			return nil, 0, err
 		}
 		if b.next < b.n {
-			to := b.cut(b.n, b.next+limit-it.rows)
+			to := b.cut(s.alignedEnd(b, sp), b.next+limit-it.rows)
 			if err := s.take(it, sp, b, to, s.comb.Others(sp.input)); err != nil {
 				it.release()
 				return nil, 0, err
 			}
 			s.comb.Advance(sp.input, sp.wm)
 			sp.lastRow = s.job.o.Clock.Now()
+			sp.lastLife = sp.lastRow.Add(-s.chain.blocked)
 			if b.next < b.n {
+				s.hold(sp)
 				continue
 			}
 		}
@@ -246,8 +250,9 @@ func (s *source) nextArrival(ctx context.Context, limit int) (*item, nextStatus,
 		if idles && !sp.spec.Bounded {
 			s.comb.Idle(sp.input)
 		}
+		s.hold(sp)
 		s.w = max(s.w, s.unended(s.comb.Combined()))
-		if it.rows >= limit/4 && it.rows > 0 {
+		if it.rows >= limit/4 && it.rows > 0 || len(s.cuts) > 0 {
 			break
 		}
 	}
@@ -288,12 +293,12 @@ func (s *source) unended(wm stream.Time) stream.Time {
 func (s *source) poll(ctx context.Context) (nextStatus, error) {
 	status := nextWaiting
 	for range s.splits {
-		if s.blocks >= s.maxBlocks && len(s.arrived) > 0 {
+		if s.blocks-s.aside >= s.maxBlocks && len(s.arrived) > 0 {
 			return nextDecode, nil
 		}
 		s.turn++
 		sp := s.splits[s.turn%len(s.splits)]
-		if sp.finished || sp.eof || len(sp.queue) >= 2 {
+		if sp.finished || sp.eof || sp.paused || len(sp.queue) >= 2 {
 			continue
 		}
 		if sp.reader == nil && sp.spec.Bounded && s.spec.MaxOpenSplits > 0 && s.open >= s.spec.MaxOpenSplits {
@@ -331,7 +336,13 @@ func (s *source) finishSplits() (bool, error) {
 }
 
 // finish marks a split as read to its end.
-func (s *source) finish(sp *split) { sp.finished = true }
+func (s *source) finish(sp *split) {
+	if sp.paused {
+		s.endPause(sp)
+	}
+	sp.finished = true
+	s.publish(sp)
+}
 
 // ahead reads and decodes what will be needed soon, while there is room.
 func (s *source) ahead(ctx context.Context) error {

@@ -8,9 +8,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/apache/arrow-go/v18/arrow"
-
 	"github.com/weir-sql/weir/connectors"
+	"github.com/weir-sql/weir/exec/state"
 	"github.com/weir-sql/weir/exec/stream"
 )
 
@@ -20,6 +19,8 @@ type Snapshot struct {
 	Epoch int64
 	// Tasks has one entry for each partition of each task, by "task/partition".
 	Tasks map[string]*TaskSnapshot
+	// Shape has the tasks of the graph, producers first.
+	Shape []TaskShape
 }
 
 // TaskSnapshot is the state of one partition of a task.
@@ -39,6 +40,8 @@ type TaskSnapshot struct {
 	Forwarded stream.Time
 	// Ended says that all input had ended.
 	Ended bool
+	// Pending is what is handed out first; only in a snapshot that was made for another parallelism.
+	Pending []Pending
 }
 
 // NodeSnapshot is what the task knows of an operator.
@@ -57,6 +60,10 @@ type SourceSnapshot struct {
 	Emitted  stream.Time // differs from Combined under on-periodic
 	Rows     int64       // read so far: the next sequence number
 	Ended    bool
+	Short    bool // nobody wanted the rest
+	// Allowed is the highest watermark that alignment reads on from, AlignAt when it is found anew.
+	Allowed stream.Time
+	AlignAt time.Time
 }
 
 // SplitSnapshot says how far a split was read: from Position, the first Skip rows of the block that begins there were consumed.
@@ -68,10 +75,13 @@ type SplitSnapshot struct {
 	Watermark stream.Time
 	State     InputState
 	Started   bool
-	First     stream.Time // what it counts with before it is started
-	LastRow   time.Time   // processing time of its last row; zero before the first
-	Generator []byte      // state of its watermark generator at Position
-	Judged    time.Time   // processing time by which the first Skip rows were found to be too far ahead or not (MaxFuture)
+	First     stream.Time     // what it counts with before it is started
+	LastRow   time.Time       // processing time of its last row; zero before the first
+	Generator []byte          // state of its watermark generator at Position
+	Elapsed   time.Duration   // of the generator's clock
+	Silent    time.Duration   // how long it has been silent, as idleness counts it
+	Alignment *AlignmentStats // nil without
+	Judged    time.Time       // processing time by which the first Skip rows were found to be too far ahead or not (MaxFuture)
 }
 
 // InputsSnapshot is the state of a task's inputs, one entry for each channel.
@@ -89,64 +99,8 @@ type InputsSnapshot struct {
 	Merged stream.Time
 }
 
-// Tables are the state tables of one operator. They implement exec.StateWriter and exec.StateReader.
-type Tables struct {
-	names []string
-	recs  map[string][]arrow.RecordBatch
-	keys  map[string]int
-}
-
-// Table implements exec.StateWriter.
-func (t *Tables) add(name string, keyColumns int, rec arrow.RecordBatch) {
-	if t.recs == nil {
-		t.recs, t.keys = map[string][]arrow.RecordBatch{}, map[string]int{}
-	}
-	if _, ok := t.keys[name]; !ok {
-		t.names = append(t.names, name)
-	}
-	t.keys[name] = keyColumns
-	rec.Retain()
-	t.recs[name] = append(t.recs[name], rec)
-}
-
-// Table implements exec.StateReader.
-func (t *Tables) Table(name string) []arrow.RecordBatch {
-	if t == nil {
-		return nil
-	}
-	return t.recs[name]
-}
-
-// Names lists the tables in the order in which they were first written.
-func (t *Tables) Names() []string { return t.names }
-
-// Rows returns the number of rows of a table, and whether it is keyed.
-func (t *Tables) Rows(name string) (rows int64, keyed bool) {
-	for _, r := range t.recs[name] {
-		rows += r.NumRows()
-	}
-	return rows, t.keys[name] > 0
-}
-
-func (t *Tables) release() {
-	for _, rs := range t.recs {
-		for _, r := range rs {
-			r.Release()
-		}
-	}
-	t.recs = nil
-}
-
-// tableWriter implements exec.StateWriter.
-type tableWriter struct{ t *Tables }
-
-func (w tableWriter) Table(name string, keyColumns int, rec arrow.RecordBatch) error {
-	if keyColumns < 0 || int64(keyColumns) > rec.NumCols() {
-		return fmt.Errorf("internal error: state table %s has %d columns, not %d keys", name, rec.NumCols(), keyColumns)
-	}
-	w.t.add(name, keyColumns, rec)
-	return nil
-}
+// Tables are the state tables of one copy of an operator.
+type Tables = state.Tables
 
 func newTaskSnapshot() *TaskSnapshot {
 	return &TaskSnapshot{Operators: map[string]*Tables{}, Nodes: map[string]NodeSnapshot{}, Counters: map[string]map[string]int64{},
@@ -175,8 +129,14 @@ func (s *TaskSnapshot) release() {
 		return
 	}
 	for _, t := range s.Operators {
-		t.release()
+		t.Release()
 	}
+	for _, p := range s.Pending {
+		for _, e := range p.Events {
+			e.Batch.Release()
+		}
+	}
+	s.Pending = nil
 	if s.Inputs != nil {
 		for _, q := range s.Inputs.Queued {
 			for _, e := range q {
@@ -230,7 +190,7 @@ func (c *chain) snapshot(ctx context.Context, into *TaskSnapshot) error {
 		t := &Tables{}
 		into.Operators[n.spec.ID] = t
 		if !n.finished { // behind Finish there is nothing to go on from
-			if err := n.op.Snapshot(ctx, tableWriter{t}); err != nil {
+			if err := n.op.Snapshot(ctx, t.Writer()); err != nil {
 				return err
 			}
 		}

@@ -62,9 +62,23 @@ type source struct {
 	finished  bool // the chain has been ended
 	stopped   bool
 	headSides [][]*side
-	badTo     fanout            // the table of bad records
-	bad       badRecords        // met since the last item
-	markers   []*barrierRequest // wait until there is nothing to read
+	badTo     fanout     // the table of bad records
+	bad       badRecords // met since the last item
+	// Generators that go by the clock, and how many splits were looked at for them; the error of one in a place where none can be returned.
+	clockSplits []*split
+	begun       int
+	failed      error
+	markers     []*barrierRequest // wait until there is nothing to read
+	cuts        []*barrierRequest // wait for the end of a block
+	reports     bool              // src wants them
+	short       bool              // nobody wanted the rest
+	// Alignment.
+	member  *member     // nil without
+	free    bool        // never paused: a backfill waits for the rows
+	allowed stream.Time // highest watermark that is read on from, as of the update with number updates
+	updates int64
+	paused  int // splits
+	aside   int // their blocks
 }
 
 func newSource(j *Job, t *Task) *source {
@@ -74,6 +88,7 @@ func newSource(j *Job, t *Task) *source {
 	s.rowsRead = s.metrics.Counter(exec.RowsIn)
 	s.account = exec.NewAccount("table "+s.spec.Table, j.o.Budget)
 	s.env = j.connectorEnv(s.metrics, s.account)
+	s.env.ID = s.spec.ID
 	s.maxItems = 1
 	s.maxBlocks = 1
 	if j.o.Threads > 1 {
@@ -84,6 +99,12 @@ func newSource(j *Job, t *Task) *source {
 		s.blockBytes = defaultBlockBytes
 	}
 	s.blockBytes = min(s.blockBytes, maxBlockBytes)
+	s.allowed = stream.MaxTime
+	if s.spec.Align.on() && s.spec.Times {
+		s.member = j.aligner.join(s.spec.Align, s.signal)
+		s.chain.blocks = func(on bool) { j.aligner.setBlocked(s.member, on) }
+		s.free = j.free[t]
+	}
 	s.badTo = newFanout(s.receivers(s.spec.Bad, map[any]receiver{}))
 	for _, op := range t.Head {
 		var sides []*side
@@ -151,7 +172,7 @@ func (s *source) begin(ctx context.Context, snap *TaskSnapshot) error {
 	if err := s.findSplits(ctx, snap); err != nil {
 		return err
 	}
-	s.nextTick = s.job.o.Clock.Now().Add(s.spec.Interval)
+	s.nextTick = s.job.o.Clock.Now().Add(s.period())
 	return nil
 }
 
@@ -168,6 +189,7 @@ func (s *source) findSplits(ctx context.Context, snap *TaskSnapshot) error {
 	if err != nil {
 		return err
 	}
+	s.askReports()
 	bounded := s.src.Changed() == nil
 	for _, sp := range found {
 		bounded = bounded && sp.Bounded
@@ -183,11 +205,13 @@ func (s *source) findSplits(ctx context.Context, snap *TaskSnapshot) error {
 		for _, ss := range from.Splits {
 			sp := s.addSplit(ss.Split)
 			sp.pos, sp.skip, sp.rows, sp.wm, sp.started, sp.first, sp.judged = ss.Position, ss.Skip, ss.Rows, ss.Watermark, ss.Started, ss.First, ss.Judged
-			sp.generatorState = ss.Generator
+			sp.generatorState, sp.since = ss.Generator, sp.since.Add(-ss.Elapsed)
 			sp.finished = ss.State == Finished
 			s.comb.marks[sp.input], s.comb.states[sp.input] = ss.Watermark, ss.State
+			sp.lastLife = sp.lastLife.Add(-ss.Silent)
 		}
 		s.comb.combined = from.Combined
+		s.restoreAlignment(from)
 		if !s.ordered { // what came since; of a bounded scan the list is fixed at its start
 			s.addNew(found)
 		}
@@ -240,7 +264,8 @@ func (s *source) learnAll(ctx context.Context, live []*split) error {
 }
 
 func (s *source) addSplit(spec connectors.Split) *split {
-	sp := &split{spec: spec, pos: spec.Start, idx: len(s.splits), wm: stream.MinTime, first: stream.MinTime, heapAt: -1, lastRow: s.job.o.Clock.Now()}
+	sp := &split{spec: spec, pos: spec.Start, idx: len(s.splits), wm: stream.MinTime, first: stream.MinTime, heapAt: -1,
+		since: s.readingTime(), lastLife: s.readingTime()}
 	sp.input = s.comb.Add()
 	s.splits = append(s.splits, sp)
 	return sp
@@ -261,6 +286,9 @@ func (s *source) addNew(found []connectors.Split) {
 
 // run reads until the end, a stop, or an error.
 func (s *source) run(ctx context.Context) error {
+	if err := s.replayPending(ctx); err != nil {
+		return err
+	}
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -271,6 +299,10 @@ func (s *source) run(ctx context.Context) error {
 		}
 		if err := s.timers.fire(ctx); err != nil {
 			return err
+		}
+		s.takeCuts()
+		if s.failed != nil {
+			return s.failed
 		}
 		for len(s.items) > 0 && s.items[0].ready.Load() {
 			it := s.items[0]
@@ -306,6 +338,7 @@ func (s *source) run(ctx context.Context) error {
 			}
 			if s.ended && !s.finished && !s.stopping {
 				s.finished = true
+				s.job.ended(s)
 				if err := s.endChain(ctx); err != nil {
 					return err
 				}
@@ -334,6 +367,7 @@ func (s *source) step(ctx context.Context) (nextStatus, error) {
 			limit = int(left)
 		}
 	}
+	s.align()
 	if err := s.tick(); err != nil {
 		return 0, err
 	}
@@ -349,7 +383,6 @@ func (s *source) step(ctx context.Context) (nextStatus, error) {
 		if err := s.changed(ctx); err != nil {
 			return 0, err
 		}
-		s.idleCheck()
 		it, status, err = s.nextArrival(ctx, limit)
 	}
 	if err == nil && len(s.bad.list) > 0 {
@@ -376,16 +409,31 @@ func (s *source) push(ctx context.Context, it *item) {
 	s.submit(ctx, func(w *worker) { s.runHead(ctx, w, it) })
 }
 
-// tick lets the periodic watermark catch up when its time has come.
+// period is how often the clock has something to do: 0 for never.
+func (s *source) period() time.Duration {
+	if s.spec.Interval > 0 || s.spec.Generator == nil {
+		return s.spec.Interval
+	}
+	return s.spec.Every
+}
+
+// tick has generators that go by the clock called, and lets the periodic watermark catch up, when their time has come.
 func (s *source) tick() error {
-	if s.spec.Interval <= 0 {
+	every := s.period()
+	if every <= 0 {
 		return nil
+	}
+	if _, err := s.clocked(); err != nil {
+		return err
 	}
 	if now := s.job.o.Clock.Now(); !now.Before(s.nextTick) {
 		for !now.Before(s.nextTick) {
-			s.nextTick = s.nextTick.Add(s.spec.Interval * max(1, now.Sub(s.nextTick)/s.spec.Interval))
+			s.nextTick = s.nextTick.Add(every * max(1, now.Sub(s.nextTick)/every))
 		}
-		if s.w > s.emitted {
+		if err := s.callGenerators(); err != nil {
+			return err
+		}
+		if s.spec.Interval > 0 && s.w > s.emitted {
 			s.emitted = s.w
 			it := &item{wm: s.emitted, idle: s.sentIdle}
 			it.ready.Store(true)
@@ -416,17 +464,23 @@ func (s *source) changed(ctx context.Context) error {
 	return nil
 }
 
-// idleCheck marks splits idle that had no row for the timeout.
+// idleCheck marks splits idle that had no row for the timeout: whose reader had nothing when it was asked so long after the last row. The time for which
+// rows could not be handed on does not count: there may be some.
 func (s *source) idleCheck() {
 	if s.spec.IdleTimeout <= 0 {
 		return
 	}
-	now := s.job.o.Clock.Now()
 	for _, sp := range s.splits {
-		if !sp.finished && !sp.spec.Bounded && len(sp.queue) == 0 && s.comb.State(sp.input) == Active && now.Sub(sp.lastRow) >= s.spec.IdleTimeout {
+		if s.mayIdle(sp) && len(sp.queue) == 0 && sp.lastAsked.Sub(sp.lastLife) >= s.spec.IdleTimeout {
 			s.comb.Idle(sp.input)
+			s.publish(sp)
 		}
 	}
+}
+
+// mayIdle reports a split whose silence counts.
+func (s *source) mayIdle(sp *split) bool {
+	return !sp.finished && !sp.eof && !sp.spec.Bounded && s.comb.State(sp.input) == Active && !sp.paused
 }
 
 // deliver gives an item to the chain.
@@ -511,7 +565,7 @@ func (s *source) deliverBarrier(ctx context.Context, it *item) error {
 
 // enough ends reading: nobody wants more rows.
 func (s *source) enough() {
-	s.ended = true
+	s.ended, s.short = true, true
 	var keep []*item
 	for _, it := range s.items {
 		for !it.ready.Load() {
@@ -553,6 +607,7 @@ func (s *source) endChain(ctx context.Context) error {
 
 // closeSplits closes all readers and gives up what was read ahead.
 func (s *source) closeSplits() {
+	s.leave()
 	for _, sp := range s.splits {
 		s.drop(sp)
 		if err := s.closeSplit(sp); err != nil {

@@ -17,9 +17,11 @@ func (s *source) control(ctx context.Context) (done bool, err error) {
 		}
 		switch {
 		case m.barrier != nil && m.barrier.barrier.Snapshot:
-			s.cut(m.barrier)
+			s.askCut(m.barrier)
 		case m.barrier != nil:
 			s.markers = append(s.markers, m.barrier)
+		case m.look != nil:
+			s.chain.answer(m.look, s)
 		case m.refused:
 			if !s.ended && s.unwanted() {
 				s.enough()
@@ -56,17 +58,21 @@ func (s *source) mark() {
 
 // position is where the rows taken so far end.
 func (s *source) position() *SourceSnapshot {
-	out := &SourceSnapshot{Combined: s.w, Emitted: s.emitted, Rows: s.rows, Ended: s.ended}
+	out := &SourceSnapshot{Combined: s.w, Emitted: s.emitted, Rows: s.rows, Ended: s.ended, Short: s.short}
+	low, some := s.alignmentPosition(out)
 	for _, sp := range s.splits {
 		ss := SplitSnapshot{Split: sp.spec, Position: sp.pos, Skip: sp.skip, Rows: sp.rows, Watermark: sp.wm, Started: sp.started, First: sp.first,
 			Judged: sp.judged, State: s.comb.State(sp.input)}
 		if len(sp.queue) > 0 {
 			ss.Position, ss.Skip, ss.Judged = sp.queue[0].start, sp.skip+sp.queue[0].next, sp.queue[0].now
 		}
-		ss.Generator = sp.generatorSnapshot()
+		if s.spec.Generator != nil {
+			ss.Generator, ss.Elapsed = s.generatorSnapshot(sp)
+		}
 		if sp.rows > 0 {
 			ss.LastRow = sp.lastRow
 		}
+		ss.Silent, ss.Alignment = s.silence(sp), s.alignmentOf(sp, low, some)
 		if sp.finished {
 			ss.State = Finished
 		}
@@ -86,13 +92,22 @@ func (s *source) arm() <-chan time.Time {
 	}
 	if s.spec.IdleTimeout > 0 && !s.ordered {
 		for _, sp := range s.splits {
-			if !sp.finished && !sp.spec.Bounded && s.comb.State(sp.input) == Active {
-				sooner(sp.lastRow.Add(s.spec.IdleTimeout))
+			if s.mayIdle(sp) {
+				sooner(sp.lastLife.Add(s.spec.IdleTimeout + s.chain.blocked))
 			}
 		}
 	}
-	if s.spec.Interval > 0 && s.w > s.emitted {
+	tick := s.spec.Interval > 0 && s.w > s.emitted
+	for _, sp := range s.clockSplits {
+		tick = tick || !sp.finished && s.comb.State(sp.input) == Active && !sp.paused
+	}
+	if tick {
 		sooner(s.nextTick)
+	}
+	if s.pausing() {
+		if due, ok := s.job.aligner.next(s.member, s.paused); ok {
+			sooner(due)
+		}
 	}
 	if s.ended || s.stopping {
 		at = time.Time{}
@@ -126,7 +141,7 @@ func (s *source) waitFor(ctx context.Context, status nextStatus) error {
 			wait = append(wait, c)
 		}
 		for _, sp := range s.splits {
-			if sp.wait && sp.reader != nil {
+			if sp.wait && sp.reader != nil && !sp.paused {
 				if c := sp.reader.Ready(); c != nil {
 					wait = append(wait, c)
 				}

@@ -37,11 +37,20 @@ type split struct {
 	rows     int64       // consumed
 	heapAt   int
 	input    int       // number in the combiner
-	lastRow  time.Time // processing time of the last sign of life
-	// generator makes the split's watermarks where the table names one; generatorState is what it begins with after a restore.
+	lastRow  time.Time // processing time of the last row
+	// Idleness, by source.readingTime: the last sign of life, and when the reader last said that it has nothing.
+	lastLife, lastAsked time.Time
+	// generator makes the split's watermarks where the table names one; generatorState is what it begins with after a restore. Its clock began at since.
 	generator      watermark.Generator
 	generatorState []byte
+	since          time.Time
 	judged         time.Time // processing time by which the rows to skip were found to be too far ahead or not
+	// Alignment: a paused split is not read, and its blocks are not among those that have arrived.
+	paused        bool
+	pausedAt      time.Time
+	pausedReading time.Time // the same, by source.readingTime
+	pauses        int64
+	pausedFor     time.Duration // without the pause under way
 }
 
 // contribution is the watermark before the split's next row, as the order of rows sees it.
@@ -73,13 +82,16 @@ type block struct {
 	futureAt   int         // first row that is too far ahead when that is an error, else -1
 	future     []int       // for each row that is too far ahead, kept or dropped, the number of rows before it
 	futureGone bool        // those were dropped
-	generator  []byte      // state of the split's generator before the block
-	next       int         // next row to consume
-	badNext    int
-	dropNext   int
-	futNext    int
-	bytes      int64 // accounted
-	seen       bool
+	// State of the split's generator before the block, what its clock showed, and its arguments for each row; nil when none depends on the row.
+	generator   []byte
+	generatorAt time.Duration
+	args        [][]any
+	next        int // next row to consume
+	badNext     int
+	dropNext    int
+	futNext     int
+	bytes       int64 // accounted
+	seen        bool
 	// Memory of event and prefix, given back when the queue and the runs are done with the block.
 	times    *[]stream.Time
 	users    atomic.Int32 // but for the queue
@@ -165,6 +177,11 @@ func (s *source) decode(ctx context.Context, w *worker, b *block) {
 		b.err = err
 		return
 	}
+	if s.spec.Generator != nil {
+		if b.err = b.prepareArgs(ctx, w); b.err != nil {
+			return
+		}
+	}
 	nulls := 0
 	for i := range b.event {
 		if b.timeless(i) {
@@ -227,6 +244,9 @@ func (b *block) remove(s *source, list *[]int, useless func(stream.Time) bool) e
 	for k, i := range keep {
 		b.event[k] = b.event[i]
 		b.prefix[1+k] = b.prefix[1+i]
+		if b.args != nil {
+			b.args[k] = b.args[i]
+		}
 	}
 	b.event, b.prefix = b.event[:len(keep)], b.prefix[:1+len(keep)]
 	before := func(row int) int { return sort.SearchInts(gone, row) }
@@ -342,6 +362,9 @@ func (s *source) read(ctx context.Context, sp *split) (readStatus, error) {
 	case err == nil:
 	case errors.Is(err, connectors.ErrNotReady):
 		sp.wait = true
+		if s.spec.IdleTimeout > 0 {
+			sp.lastAsked = s.readingTime()
+		}
 		return readNotReady, nil
 	case errors.Is(err, connectors.EOF):
 		sp.eof = true
@@ -553,12 +576,17 @@ func (s *source) learn(ctx context.Context, w *worker, sp *split) (err error) {
 		}
 		n := b.n
 		if s.spec.Generator != nil && n > 0 && b.prefix != nil {
-			g, err := s.spec.Generator()
+			err := s.calling(sp, func() error {
+				g, err := s.newGenerator(func() time.Duration { return 0 })
+				if err == nil {
+					b.mark(g, true)
+				}
+				return err
+			})
 			if err != nil {
 				b.release()
-				return fmt.Errorf("table %s: the watermark: %w", s.spec.Table, err)
+				return err
 			}
-			b.mark(g)
 		}
 		if n > 0 && b.prefix != nil {
 			sp.first = b.prefix[1].Add(-1)

@@ -92,7 +92,6 @@ func inventory(t *testing.T) []item {
 		}
 	}
 	add(groupOptions, stringsIn(t, "planner/bind/scan.go", "watermarkOptions", false)...)
-	add(groupOptions, stringsIn(t, "planner/bind/scan.go", "refusedOptions", true)...)
 	for _, s := range weir.Settings() {
 		add(groupSettings, s.Key)
 	}

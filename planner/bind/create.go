@@ -112,7 +112,7 @@ func (b *Binder) CreateTable(s *ast.CreateTable) (*catalog.Table, *relation, err
 func optionNode(s *ast.CreateTable) ast.Node {
 	for i := range s.Options {
 		k := s.Options[i].Key.Value
-		if strings.HasPrefix(k, "scan.watermark.") || strings.HasPrefix(k, "weir.") || refusedOptions[k].Code != "" {
+		if strings.HasPrefix(k, "scan.watermark.") || strings.HasPrefix(k, "weir.") {
 			if _, _, err := splitOptions(&s.Options[i], []catalog.Option{{Key: k, Value: s.Options[i].Value.Value}}); err != nil {
 				return &s.Options[i]
 			}
@@ -487,11 +487,14 @@ func (d *declaration) finishWatermark(n ast.Node) error {
 	if c.Type.Precision > 3 {
 		d.b.extend(n, ast.ExtSyntax, "")
 	}
-	generator, _, err := d.b.generator(d.t, w)
+	generator, err := d.b.generator(d.t, w)
 	if err != nil {
 		return err
 	}
-	if !w.Source && generator == "" {
+	if generator.Generator != "" { // from Go
+		d.b.extend(n, ast.ExtSyntax, "")
+	}
+	if !w.Source && generator.Generator == "" {
 		x, err := d.b.expr(w.Expr, tableScope(d.t, true))
 		if err != nil {
 			return err

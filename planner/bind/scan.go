@@ -12,24 +12,16 @@ import (
 )
 
 // General options of a table, which are the engine's and not the connector's.
-var watermarkOptions = []string{"scan.watermark.emit.strategy", "scan.watermark.future-rows", "scan.watermark.idle-timeout", "scan.watermark.max-future",
+var watermarkOptions = []string{"scan.watermark.alignment.group", "scan.watermark.alignment.max-drift", "scan.watermark.alignment.update-interval",
+	"scan.watermark.emit.strategy", "scan.watermark.future-rows", "scan.watermark.idle-timeout", "scan.watermark.max-future",
 	"scan.watermark.null-rows"}
 
 const badTableOption = "bad-records.table"
-
-var refusedOptions = map[string]Feature{
-	"scan.watermark.alignment.group":           featAlignment,
-	"scan.watermark.alignment.max-drift":       featAlignment,
-	"scan.watermark.alignment.update-interval": featAlignment,
-}
 
 // splitOptions separates the general options from the connector's. n is the place for errors.
 func splitOptions(n ast.Node, options []catalog.Option) (general, own map[string]string, err error) {
 	general, own = map[string]string{}, map[string]string{}
 	for _, o := range options {
-		if f, ok := refusedOptions[o.Key]; ok {
-			return nil, nil, unsupported(n, f)
-		}
 		if o.Key == badTableOption {
 			if o.Value == "" {
 				return nil, nil, logical.Errorf(n, logical.CodeOption, "", "option '%s' is empty: it names a table", o.Key)
@@ -42,12 +34,7 @@ func splitOptions(n ast.Node, options []catalog.Option) (general, own map[string
 			continue
 		}
 		if index(watermarkOptions, o.Key) < 0 {
-			known := append([]string(nil), watermarkOptions...)
-			for k := range refusedOptions {
-				known = append(known, k)
-			}
-			sort.Strings(known)
-			return nil, nil, logical.Errorf(n, logical.CodeOption, columnHint(o.Key, known), "unknown option '%s'", o.Key)
+			return nil, nil, logical.Errorf(n, logical.CodeOption, columnHint(o.Key, watermarkOptions), "unknown option '%s'", o.Key)
 		}
 		if err := checkWatermarkOption(n, o.Key, o.Value); err != nil {
 			return nil, nil, err
@@ -58,6 +45,9 @@ func splitOptions(n ast.Node, options []catalog.Option) (general, own map[string
 }
 
 func checkWatermarkOption(n ast.Node, key, value string) error {
+	if key == "scan.watermark.alignment.group" {
+		return nil // any name
+	}
 	allowed := map[string][]string{"scan.watermark.emit.strategy": {"on-event", "on-periodic"}, "scan.watermark.null-rows": {"fail", "keep", "drop"},
 		"scan.watermark.future-rows": {"keep", "drop", "fail"}}[key]
 	if allowed != nil {
@@ -174,15 +164,28 @@ func (b *Binder) scan(n ast.Node, t *catalog.Table, options []catalog.Option) (l
 		}
 	}
 	if w := t.Watermark; w != nil {
-		s.Watermark = &logical.Watermark{Column: t.Index(w.Column), Options: general}
-		if w.Source {
+		wm, err := b.generator(t, w)
+		if err != nil {
+			return nil, within(n, where, err)
+		}
+		wm.Column, wm.Options = t.Index(w.Column), general
+		s.Watermark = &wm
+		own, hasOwn := h.(strategic)
+		switch {
+		case hasOwn && !w.Source:
+			return nil, logical.Errorf(n, logical.CodeTimeAttr, "declare WATERMARK FOR "+w.Column+" AS SOURCE_WATERMARK(), which stands for the source's strategy, or register the "+
+				"source without one", "table %s has two watermark strategies: its declaration has WATERMARK FOR %s AS %s, and its source was registered with a strategy",
+				shortName(t), logical.QuoteName(w.Column), w.Text)
+		case hasOwn:
+			if err := b.strategy(n, t, own, s.Watermark); err != nil {
+				return nil, err
+			}
+		case w.Source:
 			if !h.SuppliesWatermarks() {
 				return nil, logical.Errorf(n, logical.CodeTimeAttr, "declare WATERMARK FOR "+w.Column+" AS "+w.Column+" - INTERVAL '5' SECOND",
 					"table %s declares SOURCE_WATERMARK(), and the connector '%s' supplies no watermarks", shortName(t), t.Connector())
 			}
-		} else if s.Watermark.Generator, s.Watermark.Args, err = b.generator(t, w); err != nil {
-			return nil, within(n, where, err)
-		} else if s.Watermark.Generator == "" {
+		case wm.Generator == "":
 			x, err := b.declared(w.Expr, tableScope(t, true))
 			if err != nil {
 				return nil, within(n, where, err)

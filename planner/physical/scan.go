@@ -43,9 +43,15 @@ type Watermark struct {
 	Expr logical.Expr
 	// Source: the connector supplies watermarks (SOURCE_WATERMARK()).
 	Source bool
-	// Generator names what makes the watermarks of each split from its event times, with its constants (values of package types); Expr is nil then.
+	// Generator names what makes the watermarks of each split from its event times, with its arguments (values of package types, and a logical.RowArg for
+	// each that is not constant); Expr is nil then. Strategy: it is that of the source.
 	Generator string
 	Args      []any
+	Strategy  bool
+	// Inputs are the arguments that are not constant, from the output columns.
+	Inputs []logical.Expr
+	// Every is how often the clock calls a generator that goes by it, 0 for never ('pipeline.auto-watermark-interval').
+	Every time.Duration
 	// Nulls says what becomes of a row whose event time is NULL ('scan.watermark.null-rows').
 	Nulls NullRows
 	// IdleTimeout is after how much silence a split counts as idle, 0 for never ('scan.watermark.idle-timeout', 'table.exec.source.idle-timeout').
@@ -57,6 +63,22 @@ type Watermark struct {
 	Future    FutureRows
 	// Periodic is the interval of 'on-periodic', 0 for 'on-event'.
 	Periodic time.Duration
+	// Alignment is the zero value for a scan that is in no group.
+	Alignment Alignment
+}
+
+// Alignment says how a scan's splits wait for those of its group: one whose watermark is further ahead than MaxDrift of the lowest watermark in the group
+// is not read until an update finds it within MaxDrift again ('scan.watermark.alignment.*'). All scans of a job that name the same group are in it; drift
+// and interval are each scan's own.
+type Alignment struct {
+	Group          string
+	MaxDrift       time.Duration
+	UpdateInterval time.Duration
+}
+
+// On reports whether there is anything to align.
+func (a Alignment) On() bool {
+	return strings.TrimSpace(a.Group) != "" && a.MaxDrift > 0 && a.UpdateInterval > 0
 }
 
 // NullRows is what becomes of rows without event time.
@@ -168,6 +190,11 @@ func (s *Scan) Details() []Detail {
 		x := "SOURCE_WATERMARK()"
 		if w.Generator != "" {
 			x = w.Generator
+			if len(w.Inputs) > 0 {
+				x += "(" + exprList(w.Inputs) + ")"
+			}
+		} else if w.Strategy {
+			x = "the source's strategy"
 		} else if !w.Source {
 			x = w.Expr.String()
 		}
@@ -183,6 +210,9 @@ func (s *Scan) Details() []Detail {
 		}
 		if w.Periodic > 0 {
 			d = append(d, Detail{"emit", "every " + w.Periodic.String()})
+		}
+		if a := w.Alignment; a.On() {
+			d = append(d, Detail{"alignment", fmt.Sprintf("%s, max drift %s, every %s", a.Group, a.MaxDrift, a.UpdateInterval)})
 		}
 	}
 	if s.Limit > 0 {
