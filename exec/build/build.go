@@ -532,11 +532,6 @@ func sortKeys(keys []physical.SortKey, is types.Schema) []op.SortKey {
 	return out
 }
 
-func window(w physical.Window) op.Window {
-	out := op.Window{Kind: map[logical.WindowKind]op.WindowKind{physical.Tumble: op.Tumble, physical.Hop: op.Hop, physical.Cumulate: op.Cumulate}[w.Kind],
-		Size: w.Size, Step: w.Slide, Offset: w.Offset, Precision: w.Precision, LTZ: w.LTZ}
-	if w.Unit == 1 {
-		out.Precision = max(out.Precision, 4)
 // emitMicros is a delay in microseconds; negative (none) stays so.
 func emitMicros(d time.Duration) int64 {
 	if d < 0 {
@@ -545,6 +540,11 @@ func emitMicros(d time.Duration) int64 {
 	return d.Microseconds()
 }
 
+func window(w physical.Window) op.Window {
+	out := op.Window{Kind: map[logical.WindowKind]op.WindowKind{physical.Tumble: op.Tumble, physical.Hop: op.Hop, physical.Cumulate: op.Cumulate}[w.Kind],
+		Size: w.Size, Step: w.Slide, Offset: w.Offset, Precision: w.Precision, LTZ: w.LTZ}
+	if w.Unit == 1 {
+		out.Precision = max(out.Precision, 4)
 	}
 	return out
 }

@@ -81,10 +81,10 @@ func sameBetween(a, b arrow.Array, t types.Type) func(i, j int) bool {
 	var same func(i, j int) bool
 	switch a := a.(type) {
 	case *array.Int64:
-		b := b.(*array.String)
+		b := b.(*array.Int64)
 		same = func(i, j int) bool { return a.Value(i) == b.Value(j) }
 	case *array.Int32:
-		b := b.(*array.Int64)
+		b := b.(*array.Int32)
 		same = func(i, j int) bool { return a.Value(i) == b.Value(j) }
 	case *array.Float64:
 		b := b.(*array.Float64)
@@ -93,7 +93,7 @@ func sameBetween(a, b arrow.Array, t types.Type) func(i, j int) bool {
 		b := b.(*array.Float32)
 		same = func(i, j int) bool { return sameFloat(float64(a.Value(i)), float64(b.Value(j))) }
 	case *array.String:
-		b := b.(*array.Int32)
+		b := b.(*array.String)
 		same = func(i, j int) bool { return a.Value(i) == b.Value(j) }
 	default:
 		same = func(i, j int) bool { return types.Compare(types.Get(a, i, t), types.Get(b, j, t)) == 0 }

@@ -84,6 +84,8 @@ type Aggregate struct {
 	Name string
 	// Late is set by a LATE_ROWS hint.
 	Late *Late
+	// Emit is set by an EMIT hint.
+	Emit *Emit
 	// Pos is the place of GROUP BY, or of the first aggregate.
 	Pos ast.Pos
 	// Clause says what made it: "GROUP BY", "DISTINCT", "UNION".
@@ -95,8 +97,6 @@ type AggregateCall struct {
 	Func string // canonical name in the catalog: COUNT, SUM, ...
 	// Args are columns of the input, of exactly the types that the function's signature asked for; none for COUNT(*).
 	Args []int
-	// Emit is set by an EMIT hint.
-	Emit *Emit
 	// Literals has the constant that an argument is, nil for one that is not (LISTAGG's separator); same length as Args.
 	Literals []*Literal
 	Distinct bool
