@@ -160,7 +160,7 @@ func ExampleDB_RegisterWatermarkGenerator() {
 	}
 	defer db.Close()
 
-	if err := db.RegisterWatermarkGenerator("half_a_minute", watermark.BoundedOutOfOrderness(30*time.Second)); err != nil {
+	if err := db.RegisterWatermarkGenerator("half_a_minute", watermark.BoundedOutOfOrderness(30*time.Second).Factory()); err != nil {
 		log.Fatal(err)
 	}
 	err = db.Exec(ctx, `

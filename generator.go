@@ -2,6 +2,8 @@ package weir
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/weir-sql/weir/catalog"
@@ -34,16 +36,15 @@ func (db *DB) RegisterWatermarkGenerator(name string, factory WatermarkFactory) 
 	return nil
 }
 
-// generator is bind.Env.Generator.
-func (db *DB) generator(name string, args []any) (known bool, err error) {
-	db.mu.Lock()
-	f := db.generators[name]
-	db.mu.Unlock()
-	if f == nil {
-		return false, nil
-	}
-	_, err = f(build.GeneratorArgs(args))
-	return true, err
+// generatorNames is bind.Env.Generators.
+func (db *DB) generatorNames() []string {
+	return slices.Sorted(maps.Keys(db.watermarkGenerators()))
+}
+
+// checkGenerator is bind.Env.Generator.
+func (db *DB) checkGenerator(name string, args []any) error {
+	_, err := db.watermarkGenerators()[name].New(build.GeneratorArgs(args))
+	return err
 }
 
 func (db *DB) watermarkGenerators() map[string]watermark.Factory {

@@ -40,10 +40,10 @@ func TestWatermarkGenerators(t *testing.T) {
 		}
 		return nil, fmt.Errorf("MARKED needs an interval")
 	})
-	register("bounded", watermark.BoundedOutOfOrderness(5*time.Second))
-	register("ascending", watermark.MonotonousTimestamps())
+	register("bounded", watermark.BoundedOutOfOrderness(5*time.Second).Factory())
+	register("ascending", watermark.MonotonousTimestamps().Factory())
 	for _, taken := range []string{"UPPER", "marked", "percentile_watermark", ""} {
-		if db.RegisterWatermarkGenerator(taken, watermark.MonotonousTimestamps()) == nil {
+		if db.RegisterWatermarkGenerator(taken, watermark.MonotonousTimestamps().Factory()) == nil {
 			t.Errorf("the name %q was taken twice", taken)
 		}
 	}

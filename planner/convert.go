@@ -522,8 +522,11 @@ func (c *converter) watermark(s *logical.Scan, at []int) (*physical.Watermark, e
 	if s.Watermark == nil {
 		return nil, nil
 	}
-	w := &physical.Watermark{Column: at[s.Watermark.Column], Source: s.Watermark.Expr == nil && s.Watermark.Generator == "",
-		Generator: s.Watermark.Generator, Args: s.Watermark.Args}
+	w := &physical.Watermark{Column: at[s.Watermark.Column], Source: s.Watermark.Expr == nil && s.Watermark.Generator == "" && !s.Watermark.Strategy,
+		Generator: s.Watermark.Generator, Args: s.Watermark.Args, Strategy: s.Watermark.Strategy}
+	for _, e := range s.Watermark.Inputs {
+		w.Inputs = append(w.Inputs, logical.Remap(e, at))
+	}
 	if s.Watermark.Expr != nil {
 		w.Expr = logical.Remap(s.Watermark.Expr, at)
 	}
@@ -568,17 +571,44 @@ func (c *converter) watermark(s *logical.Scan, at []int) (*physical.Watermark, e
 	case w.Future == physical.DropFutureRows && s.Handle.ChangelogKinds() != "I":
 		return nil, bind.Unsupported(s.Pos, "'scan.watermark.future-rows' = 'drop' on a table of changes")
 	}
+	every := c.env.Config["pipeline.auto-watermark-interval"]
+	if every == "" {
+		every = "200 ms"
+	}
 	if strings.EqualFold(o["scan.watermark.emit.strategy"], "on-periodic") {
-		every := c.env.Config["pipeline.auto-watermark-interval"]
-		if every == "" {
-			every = "200 ms"
-		}
 		w.Periodic = duration(every, "'pipeline.auto-watermark-interval'")
 	}
-	if err != nil {
-		return nil, err
+	if w.Generator != "" || w.Strategy {
+		w.Every = duration(every, "'pipeline.auto-watermark-interval'")
 	}
+	a, bad := c.alignment(s, o, duration)
+	switch {
+	case err != nil:
+		return nil, err
+	case bad != nil:
+		return nil, bad
+	}
+	w.Alignment = a
 	return w, nil
+}
+
+// alignment reads 'scan.watermark.alignment.*'. As in Flink, group and drift go together, and a blank group or a duration of 0 means none.
+func (c *converter) alignment(s *logical.Scan, o map[string]string, duration func(text, what string) time.Duration) (physical.Alignment, error) {
+	group, hasGroup := o["scan.watermark.alignment.group"]
+	drift, hasDrift := o["scan.watermark.alignment.max-drift"]
+	every, hasEvery := o["scan.watermark.alignment.update-interval"]
+	if !hasGroup && !hasDrift && !hasEvery {
+		return physical.Alignment{}, nil
+	}
+	if !hasGroup || !hasDrift {
+		return physical.Alignment{}, logical.ErrorAt(s.Pos, logical.CodeOption, "", "table %s: 'scan.watermark.alignment.group' and 'scan.watermark.alignment.max-drift' "+
+			"must both be set to align watermarks", logical.TableName(s.Table))
+	}
+	if !hasEvery {
+		every = "1 s"
+	}
+	return physical.Alignment{Group: strings.TrimSpace(group), MaxDrift: duration(drift, "option 'scan.watermark.alignment.max-drift'"),
+		UpdateInterval: duration(every, "option 'scan.watermark.alignment.update-interval'")}, nil
 }
 
 // sink converts INSERT: a sink that only adds takes no changes.

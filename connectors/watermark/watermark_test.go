@@ -19,17 +19,17 @@ func last(g Generator, events ...stream.Time) stream.Time {
 }
 
 func TestBounded(t *testing.T) {
-	g, err := BoundedOutOfOrderness(5 * time.Second)(nil)
+	g, err := BoundedOutOfOrderness(5 * time.Second).Factory()(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := last(g, 20_000_000, 10_000_000); got != 14_999_000 {
 		t.Errorf("5 s: %d", got)
 	}
-	if g, _ = MonotonousTimestamps()(nil); last(g, 20_000_000) != 19_999_000 {
+	if g, _ = MonotonousTimestamps().Factory()(nil); last(g, 20_000_000) != 19_999_000 {
 		t.Error("monotonous: not 1 ms behind")
 	}
-	if _, err := MonotonousTimestamps()([]any{int64(1)}); err == nil {
+	if _, err := MonotonousTimestamps().Factory()([]any{int64(1)}); err == nil {
 		t.Error("an argument too many was taken")
 	}
 }

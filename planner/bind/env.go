@@ -22,8 +22,10 @@ type Env struct {
 	// Connect makes the connector's side of a table. options are those of WITH and of an OPTIONS hint, without the general ones (scan.watermark.*,
 	// weir.*), with 'connector'. For a table without physical columns (t.Inferred) the connector infers them.
 	Connect func(ctx context.Context, t *catalog.Table, options map[string]string) (catalog.ConnectorTable, error)
-	// Generator reports whether a watermark generator has this name, in any case, and what is wrong with its constants; nil when there are none.
-	Generator func(name string, args []any) (known bool, err error)
+	// Generators lists the watermark generators by their names in upper case, sorted; Generator says what is wrong with the arguments of one: constants, and
+	// a logical.RowArg for each that is not. Both are nil when there are none.
+	Generators func() []string
+	Generator  func(name string, args []any) error
 	// Fold computes a constant expression (no columns, nothing volatile); nil leaves them to the run.
 	Fold func(e logical.Expr) (any, error)
 }

@@ -119,6 +119,8 @@ func scanLines(s *physical.Scan) []string {
 	switch {
 	case w.Source:
 		out = append(out, fmt.Sprintf("%s: for %s by the connector (SOURCE_WATERMARK()): as good as what the connector knows", table, ts))
+	case w.Strategy:
+		out = append(out, fmt.Sprintf("%s: for %s by the strategy that the source was registered with: heuristic, from the rows seen so far", table, ts))
 	case w.Generator != "":
 		out = append(out, fmt.Sprintf("%s: for %s by the generator %s: heuristic, from the rows seen so far", table, ts, w.Generator))
 	default:
@@ -139,6 +141,10 @@ func scanLines(s *physical.Scan) []string {
 		} else if !s.Props().Bounded {
 			out = append(out, "one row stamped far ahead moves it there, and makes others late: 'scan.watermark.max-future' = '5 min' guards it")
 		}
+	}
+	if a := w.Alignment; a.On() {
+		out = append(out, fmt.Sprintf("aligned: a split more than %s ahead of the lowest of group '%s' is not read until the others have come closer (looked at every %s); a silent "+
+			"split holds the others", a.MaxDrift, a.Group, a.UpdateInterval))
 	}
 	if w.Periodic > 0 {
 		out = append(out, fmt.Sprintf("it goes on every %s (on-periodic), not behind every row", w.Periodic))

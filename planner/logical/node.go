@@ -40,11 +40,22 @@ type Scan struct {
 type Watermark struct {
 	Column int
 	Expr   Expr // nil when the connector or a generator supplies watermarks
-	// Generator is the name of a generator, with its constants.
+	// Generator is the name of a generator, with its arguments: constants, and a RowArg for each that is not.
 	Generator string
 	Args      []any
+	// Strategy: a generator that belongs to the source (SOURCE_WATERMARK() over one that was registered with a strategy); its Args are RowArgs.
+	Strategy bool
+	// Inputs are the arguments that are not constant, over Table.Columns.
+	Inputs []Expr
 	// Options are the scan.watermark.* options of the table.
 	Options map[string]string
+}
+
+// RowArg stands for Watermark.Inputs[Index] among the arguments of a generator.
+type RowArg struct {
+	Index int
+	Text  string
+	Type  types.Type
 }
 
 // Values is a constant table.

@@ -49,7 +49,7 @@ func prune(n logical.Node, need []bool) (out logical.Node, to []int) {
 		keep := map[int]bool{}
 		if w := n.Watermark; w != nil {
 			keep[w.Column] = true
-			for i := range logical.Columns(w.Expr) {
+			for i := range logical.Columns(append([]logical.Expr{w.Expr}, w.Inputs...)...) {
 				keep[i] = true
 			}
 		}

@@ -118,9 +118,17 @@ func mapExprs(n logical.Node, f func(logical.Expr) (logical.Expr, error)) (logic
 				c.Computed[i], err = f(e)
 			}
 		}
-		if n.Watermark != nil && n.Watermark.Expr != nil && err == nil {
+		if n.Watermark != nil && err == nil {
 			w := *n.Watermark
-			w.Expr, err = f(w.Expr)
+			if w.Expr != nil {
+				w.Expr, err = f(w.Expr)
+			}
+			w.Inputs = append([]logical.Expr(nil), w.Inputs...)
+			for i, e := range w.Inputs {
+				if err == nil {
+					w.Inputs[i], err = f(e)
+				}
+			}
 			c.Watermark = &w
 		}
 		return &c, err
