@@ -53,7 +53,6 @@ var (
 var (
 	featStateTTL     = Feature{"WEIR-1520", "the hint STATE_TTL", ""}
 	featJoinHint     = Feature{"WEIR-1520", "a join hint", ""}
-	featAlignment    = Feature{"WEIR-1521", "watermark alignment ('scan.watermark.alignment.*')", ""}
 	featPercentile   = Feature{"WEIR-1522", "PERCENTILE_WATERMARK", ""}
 	featDistribution = Feature{"WEIR-1523", "DISTRIBUTED BY", ""}
 )
@@ -80,7 +79,6 @@ var (
 	featPartitions        = Feature{"WEIR-1539", "ALTER TABLE ADD or DROP PARTITION", ""}
 	featShow              = Feature{"WEIR-1540", "this form of SHOW", ""}
 	featDescribe          = Feature{"WEIR-1540", "this form of DESCRIBE", ""}
-	featAdvise            = Feature{"WEIR-1541", "ADVISE WATERMARK", ""}
 	featExplainAnalyze    = Feature{"WEIR-1541", "EXPLAIN ANALYZE", ""}
 	featCatalogType       = Feature{"WEIR-1542", "a catalog of this type", "'type' = 'generic_in_memory' is there"}
 )
@@ -191,8 +189,6 @@ func UnsupportedStatement(s ast.Statement) error {
 	case *ast.Module:
 		f = featModule
 		f.Name = "LOAD MODULE and UNLOAD MODULE"
-	case *ast.AdviseWatermark:
-		f = featAdvise
 	case *ast.Drop:
 		f = featDropFunction
 		f.Name = "DROP " + string(s.Kind)
