@@ -193,6 +193,7 @@ type scanner struct {
 	rows    []string
 	bad     []connectors.BadRecord
 	ended   map[string]bool
+	held    map[string]bool // paused, as by alignment: not asked
 }
 
 // open starts a scan; at has the positions that it is restored from.
@@ -255,6 +256,10 @@ func (s *scanner) step() (bool, error) {
 	ended := true
 	for _, sp := range s.splits {
 		if s.ended[sp.ID] {
+			continue
+		}
+		if s.held[sp.ID] {
+			ended = false
 			continue
 		}
 		r := s.readers[sp.ID]

@@ -41,6 +41,7 @@ type reader struct {
 	asked    bool // Next found nothing
 	full     bool // paused because its queue is full and others starve
 	held     bool // paused from outside
+	dropped  bool // its queue was, while it was held: it is fetched again when it is resumed
 	paused   bool // as the client knows it
 	closed   bool
 }
@@ -124,9 +125,7 @@ func (r *reader) Next(ctx context.Context) (connectors.Block, error) {
 			break
 		}
 	}
-	r.bytes -= taken
-	s.queued -= taken
-	_ = s.env.Grow(-taken)
+	_ = s.charge(r, -taken)
 	if r.full && r.bytes == 0 {
 		r.full = false
 		s.setPaused(r)
@@ -177,10 +176,37 @@ func (r *reader) Pause() { r.hold(true) }
 func (r *reader) Resume() { r.hold(false) }
 
 func (r *reader) hold(on bool) {
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
+	s := r.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.held == on || !r.attached {
+		return
+	}
 	r.held = on
-	r.s.setPaused(r)
+	if on {
+		s.held += r.bytes
+	} else {
+		s.held -= r.bytes
+	}
+	s.setPaused(r)
+	p, next := r.part, r.at.next
+	switch {
+	case on && s.held > s.maxHeld && r.live:
+		_ = s.charge(r, -r.bytes)
+		r.queue, r.live, r.dropped = nil, false, true
+		s.do(func() { s.client.RemoveConsumePartitions(map[string][]int32{p.topic: {p.num}}) })
+	case !on && r.dropped:
+		r.dropped = false
+		s.do(func() {
+			s.mu.Lock()
+			r.live = r.attached && !r.dropped
+			s.mu.Unlock()
+			if r.live {
+				s.consume(p, next)
+			}
+		})
+	}
+	s.signal()
 }
 
 // detach stops fetching; mu of the source is held.
@@ -189,6 +215,8 @@ func (r *reader) detach() {
 		return
 	}
 	s := r.s
+	_ = s.charge(r, -r.bytes)
+	r.queue = nil
 	r.held, r.full = false, false
 	s.setPaused(r)
 	r.attached = false
@@ -198,9 +226,6 @@ func (r *reader) detach() {
 		p := r.part
 		s.do(func() { s.client.RemoveConsumePartitions(map[string][]int32{p.topic: {p.num}}) })
 	}
-	s.queued -= r.bytes
-	_ = s.env.Grow(-r.bytes)
-	r.queue, r.bytes = nil, 0
 	s.signal()
 }
 

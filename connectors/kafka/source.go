@@ -16,10 +16,11 @@ import (
 	"github.com/weir-sql/weir/connectors"
 )
 
-// What is read ahead, for a whole table: the queues of its readers hold at most about maxQueued bytes, and the client about two fetches more. A fetch is
+// What is read ahead, for a whole table: the queues of its readers hold at most about maxQueued bytes, those of paused ones maxHeld besides, and the client about two fetches more. A fetch is
 // as large as its records are to be when they are decompressed; but the brokers give at least one batch.
 const (
 	maxQueued     = 8 << 20
+	maxHeld       = 32 << 20
 	maxFetch      = 4 << 20
 	firstFetch    = 512 << 10 // until it is known how well the records are compressed
 	minFetch      = 64 << 10
@@ -32,7 +33,7 @@ const (
 
 // Source prepares a scan.
 func (t *table) Source(scan connectors.Scan) (connectors.Source, error) {
-	s := &source{t: t, readers: map[partition]*reader{}, changed: make(chan struct{}, 1), wake: make(chan struct{}, 1), stop: make(chan struct{})}
+	s := &source{t: t, readers: map[partition]*reader{}, changed: make(chan struct{}, 1), wake: make(chan struct{}, 1), stop: make(chan struct{}), maxHeld: maxHeld}
 	var err error
 	if s.dec, err = newDecoding(t, scan); err != nil {
 		return nil, err
@@ -62,6 +63,8 @@ type source struct {
 	ops     []func()           // what the pump does before it polls next: only it changes what is consumed, so that it knows what a poll is of
 	unpoll  context.CancelFunc // ends a poll that waits
 	queued  int64              // bytes in the queues
+	held    int64              // of them, in those of readers that are paused from outside
+	maxHeld int64              // beyond which these are given up
 	pops    int64              // how often something was taken out of one
 	err     error              // of the whole scan
 	checked time.Time
@@ -118,7 +121,7 @@ func (s *source) begin(ctx context.Context, env *connectors.Env) error {
 	if r := p["client.rack"]; r != "" {
 		opts = append(opts, kgo.Rack(r))
 	}
-	client, err := p.client(env.Log, "weir", opts...)
+	client, err := p.client(env, "weir", opts...)
 	if err != nil {
 		return err
 	}
@@ -373,7 +376,7 @@ func (s *source) limit() {
 func (s *source) room(ctx context.Context) bool {
 	for {
 		s.mu.Lock()
-		full, pops, ops := s.queued >= maxQueued, s.pops, len(s.ops)
+		full, pops, ops := s.queued-s.held >= maxQueued, s.pops, len(s.ops)
 		s.mu.Unlock()
 		if ops > 0 || ctx.Err() != nil {
 			return false
@@ -389,7 +392,7 @@ func (s *source) room(ctx context.Context) bool {
 		}
 		t.Stop()
 		s.mu.Lock()
-		if s.queued >= maxQueued && s.pops == pops && s.starving() {
+		if s.queued-s.held >= maxQueued && s.pops == pops && s.starving() {
 			for _, r := range s.readers {
 				if len(r.queue) > 0 && !r.full {
 					r.full = true
@@ -441,13 +444,22 @@ func (s *source) put(f kgo.FetchTopicPartition) {
 		return
 	}
 	r.queue = append(r.queue, c)
-	r.bytes += c.bytes
-	s.queued += c.bytes
+	err := s.charge(r, c.bytes)
 	r.signal()
 	s.mu.Unlock()
-	if err := s.env.Grow(c.bytes); err != nil {
+	if err != nil {
 		s.fail(err)
 	}
+}
+
+// charge counts bytes that a reader's queue has more; mu is held.
+func (s *source) charge(r *reader, n int64) error {
+	r.bytes += n
+	s.queued += n
+	if r.held {
+		s.held += n
+	}
+	return s.env.Grow(n)
 }
 
 // reader returns the open reader of a partition, or nil; mu is held.
