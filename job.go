@@ -44,6 +44,7 @@ type Job struct {
 	roots     []map[string]bool
 	tables    map[string]tableFacts
 	operators []string
+	feeds     map[string]map[string]bool // by operator, the scans before it
 	job       *task.Job
 }
 

@@ -87,7 +87,8 @@ type standing struct {
 // openWindow is an operator with windows of event time.
 type openWindow struct {
 	operator string
-	closesAt stream.Time // the watermark that closes its first open window; MaxTime when none is open
+	closesAt stream.Time     // the watermark that closes its first open window; MaxTime when none is open
+	scans    map[string]bool // whose watermarks it waits for
 }
 
 // tableFacts are what the plan knows of how a table makes its watermarks.
@@ -118,7 +119,7 @@ func (j *Job) standing(at task.Sight) standing {
 	}
 	for _, id := range j.operators {
 		if o, ok := at.Operators[id]; ok && o.Windows {
-			st.windows = append(st.windows, openWindow{id, o.NextWindow})
+			st.windows = append(st.windows, openWindow{id, o.NextWindow, j.feeds[id]})
 		}
 		if c := st.counters[id]; st.starved == "" && c[exec.RowsIn] > 0 && c[exec.RowsOut] == 0 {
 			st.starved = id
@@ -130,7 +131,7 @@ func (j *Job) standing(at task.Sight) standing {
 // learn takes from the plan what is asked of it while the job runs.
 func (j *Job) learn(p *physical.Plan) {
 	j.roots = scansOf(p)
-	j.tables = map[string]tableFacts{}
+	j.tables, j.feeds = map[string]tableFacts{}, map[string]map[string]bool{}
 	nodes := p.Nodes()
 	for i := len(nodes) - 1; i >= 0; i-- { // from the tables up
 		switch n := nodes[i].(type) {
@@ -139,6 +140,7 @@ func (j *Job) learn(p *physical.Plan) {
 		case *physical.Sink, *physical.Collect:
 		default:
 			j.operators = append(j.operators, n.ID())
+			j.feeds[n.ID()] = scansUnder(n)
 		}
 	}
 }
@@ -236,13 +238,13 @@ func diagnose(st standing, m *recall) cause {
 		return cause{key: "starved " + st.starved, usual: true,
 			text: fmt.Sprintf("%s has taken %d %s and given none (EXPLAIN shows what it does)", st.starved, c[exec.RowsIn], pluralOf(c[exec.RowsIn], "row"))}
 	}
-	open, closesAt := "", stream.MaxTime
+	first := openWindow{closesAt: stream.MaxTime}
 	for _, w := range st.windows {
-		if w.closesAt < closesAt {
-			open, closesAt = w.operator, w.closesAt
+		if w.closesAt < first.closesAt {
+			first = w
 		}
 	}
-	if open == "" {
+	if first.operator == "" {
 		if st.late > 0 {
 			return cause{key: "late", text: fmt.Sprintf("%d %s too late for their windows (SHOW LATE ROWS), and none is in an open one: %s", st.late,
 				pluralOf2(st.late, "row was", "rows were"), lateCure(st))}
@@ -251,23 +253,25 @@ func diagnose(st standing, m *recall) cause {
 	}
 	holder := -1
 	for i, s := range st.splits {
-		if s.Holds != nil && *s.Holds && (holder < 0 || worse(s, st.splits[holder])) {
+		if s.timed && s.votes() && first.scans[scanID(s.Operator)] && (holder < 0 || worse(s, st.splits[holder])) {
 			holder = i
 		}
 	}
-	wait := fmt.Sprintf("the first open window of %s closes at watermark %s", open, timestampText(int64(closesAt), time.UTC))
+	wait := fmt.Sprintf("the first open window of %s closes at watermark %s", first.operator, timestampText(int64(first.closesAt), time.UTC))
 	if holder < 0 {
 		return cause{key: "idle", text: "every split is idle, and the watermark stays where it is until rows come; " + wait}
 	}
 	s := st.splits[holder]
-	c := splitCause(st, m, s, closesAt)
+	c := splitCause(st, m, s, first.closesAt)
 	c.key += " " + s.Operator + " " + s.Split
 	c.text += "; " + wait
 	return c
 }
 
-// worse orders the splits that hold the minimum: the one that says most about it is named, one without any row before the others.
-func worse(a, b SplitWatermark) bool { return a.Rows == 0 && b.Rows > 0 }
+// worse says that a holds the watermark back rather than b: it is lower, or as low and without any row.
+func worse(a, b SplitWatermark) bool {
+	return a.mark < b.mark || a.mark == b.mark && a.Rows == 0 && b.Rows > 0
+}
 
 func lateCure(st standing) string {
 	for _, s := range st.splits {

@@ -104,6 +104,13 @@ func (j *Job) splits(at task.Sight) []SplitWatermark {
 					w.State = SplitPaused
 				}
 			}
+			if a := sp.Alignment; a != nil {
+				drift := a.Drift.Milliseconds()
+				w.DriftMs, w.Pauses, w.PausedMs = &drift, a.Pauses, a.PausedFor.Milliseconds()
+				if a.Paused && w.State == SplitActive {
+					w.State = SplitPaused
+				}
+			}
 			out = append(out, w)
 		}
 	}
@@ -121,7 +128,7 @@ func (j *Job) holders(splits []SplitWatermark) {
 	for _, root := range j.roots {
 		lowest, some := stream.MaxTime, false
 		counts := func(s *SplitWatermark) bool {
-			return s.timed && (s.State == SplitActive || s.State == SplitPaused) && root[scanID(s.Operator)]
+			return s.timed && s.votes() && root[scanID(s.Operator)]
 		}
 		for i := range splits {
 			if counts(&splits[i]) {
@@ -135,6 +142,9 @@ func (j *Job) holders(splits []SplitWatermark) {
 		}
 	}
 }
+
+// votes says that the watermark waits for the split.
+func (s *SplitWatermark) votes() bool { return s.State == SplitActive || s.State == SplitPaused }
 
 // scanID is the id of the scan in the plan: one that is read several times has numbers behind it.
 func scanID(source string) string {
@@ -161,23 +171,27 @@ func scansOf(p *physical.Plan) []map[string]bool {
 		if s, ok := root.(*physical.Sink); ok && s.Aside {
 			continue
 		}
-		scans := map[string]bool{}
-		seen := map[physical.Node]bool{}
-		var walk func(physical.Node)
-		walk = func(n physical.Node) {
-			if seen[n] {
-				return
-			}
-			seen[n] = true
-			if s, ok := n.(*physical.Scan); ok {
-				scans[s.ID()] = true
-			}
-			for _, in := range n.Inputs() {
-				walk(in)
-			}
-		}
-		walk(root)
-		out = append(out, scans)
+		out = append(out, scansUnder(root))
 	}
 	return out
+}
+
+// scansUnder lists the ids of the scans that a node reads.
+func scansUnder(n physical.Node) map[string]bool {
+	scans, seen := map[string]bool{}, map[physical.Node]bool{}
+	var walk func(physical.Node)
+	walk = func(n physical.Node) {
+		if seen[n] {
+			return
+		}
+		seen[n] = true
+		if s, ok := n.(*physical.Scan); ok {
+			scans[s.ID()] = true
+		}
+		for _, in := range n.Inputs() {
+			walk(in)
+		}
+	}
+	walk(n)
+	return scans
 }

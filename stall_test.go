@@ -1,0 +1,257 @@
+package weir
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/weir-sql/weir/connectors"
+	testconn "github.com/weir-sql/weir/connectors/test"
+)
+
+// stalled is a running query over test tables, on a virtual clock that stands at 10:00:00.
+type stalled struct {
+	t     *testing.T
+	clock *VirtualClock
+	reg   *testconn.Registry
+	db    *DB
+	job   *Job
+	watch *stallWatch
+}
+
+const tens = "SELECT window_start, COUNT(*) FROM TUMBLE(TABLE %s, DESCRIPTOR(ts), INTERVAL '10' SECOND) GROUP BY window_start, window_end"
+
+func stall(t *testing.T, ddl, query string) *stalled {
+	t.Helper()
+	s := &stalled{t: t, clock: NewVirtualClock(time.Date(2024, 5, 1, 10, 0, 0, 0, time.UTC)), reg: testconn.NewRegistry()}
+	var err error
+	if s.db, err = Open(Options{Clock: s.clock, Connectors: []connectors.Connector{s.reg.Connector()}}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.db.Close() })
+	if err := s.db.Exec(t.Context(), ddl+"; CREATE TABLE r (w TIMESTAMP(3), n BIGINT) WITH ('connector' = 'blackhole')"); err != nil {
+		t.Fatal(err)
+	}
+	if s.job, err = s.db.Start(t.Context(), "INSERT INTO r "+query); err != nil {
+		t.Fatal(err)
+	}
+	s.watch = s.job.newStallWatch()
+	return s
+}
+
+func (s *stalled) input(table string, split int, rows ...string) {
+	s.t.Helper()
+	for _, r := range rows {
+		if err := s.reg.Table("`default_catalog`.`default_database`.`"+table+"`").Append(split, r); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	if err := s.job.Sync(s.t.Context()); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// after moves the clock on, second by second, and returns what was said.
+func (s *stalled) after(d time.Duration) string {
+	s.t.Helper()
+	var said []string
+	for ; d > 0; d -= stallEvery {
+		if err := s.clock.Advance(s.t.Context(), stallEvery); err != nil {
+			s.t.Fatal(err)
+		}
+		if note := s.watch.look(s.t.Context()); note != "" {
+			said = append(said, note)
+		}
+	}
+	return strings.Join(said, "\n")
+}
+
+func (s *stalled) says(what string, d time.Duration, want ...string) {
+	s.t.Helper()
+	got := s.after(d)
+	if len(want) == 0 && got != "" {
+		s.t.Errorf("%s: %q, want nothing", what, got)
+	}
+	for _, w := range want {
+		if !strings.Contains(got, w) {
+			s.t.Errorf("%s: %q does not say %q", what, got, w)
+		}
+	}
+	lines := strings.Split(got, "\n")
+	for i := range lines {
+		if i > 0 && lines[i] == lines[i-1] {
+			s.t.Errorf("%s: said twice: %q", what, lines[i])
+		}
+	}
+}
+
+func ddl(watermark, options string) string {
+	return fmt.Sprintf("CREATE TABLE t (u STRING, ts TIMESTAMP(3), WATERMARK FOR ts AS %s) WITH ('connector' = 'test'%s)", watermark, options)
+}
+
+const tenSeconds = 10 * time.Second
+
+func TestStallSilentSplit(t *testing.T) {
+	s := stall(t, ddl("ts - INTERVAL '1' SECOND", ", 'splits' = '2'"), fmt.Sprintf(tens, "t"))
+	s.says("without rows there is nothing to say", tenSeconds)
+	s.input("t", 0, "a,2024-05-01 10:00:01", "a,2024-05-01 10:00:31")
+	s.says("never a row", time.Second, "no result for 5 s: split 1 of table default_catalog.default_database.t has had no row yet and holds the watermark back",
+		"'scan.watermark.idle-timeout' = '30 s'", "SET 'table.exec.source.idle-timeout'", "the first open window of GlobalWindowAggregate-1 closes at watermark 2024-05-01 10:00:09.999")
+	s.says("the same cause is told once", tenSeconds)
+	s.input("t", 1, "b,2024-05-01 10:00:05")
+	s.input("t", 0, "a,2024-05-01 10:00:32")
+	s.says("another cause", 6*time.Second, "split 1 of table default_catalog.default_database.t has had no row since 2024-05-01 10:00:21.000 and holds the watermark at 2024-05-01 10:00:04.000")
+	s.input("t", 1, "b,2024-05-01 10:00:40")
+	if got := s.job.Stats().RowsOut; got == 0 {
+		t.Error("no window has closed")
+	}
+	s.says("a result: it begins anew, and no row comes", tenSeconds)
+	s.input("t", 0, "a,2024-05-01 10:01:00")
+	s.says("stalled behind a result", tenSeconds, "split 1 of table default_catalog.default_database.t has had no row since 2024-05-01 10:00:27.000 and holds the watermark at 2024-05-01 10:00:39.000")
+}
+
+func TestStallIdleTimeout(t *testing.T) {
+	s := stall(t, ddl("ts", ", 'splits' = '2', 'scan.watermark.idle-timeout' = '3 s'"), fmt.Sprintf(tens, "t"))
+	s.input("t", 0, "a,2024-05-01 10:00:01", "a,2024-05-01 10:00:31")
+	s.says("too soon", 2*time.Second)
+	s.input("t", 0, "a,2024-05-01 10:00:32") // else both are idle at once, and the watermark stays
+	s.says("the silent split is passed over", tenSeconds)
+	if got := s.job.Stats().RowsOut; got != 1 {
+		t.Errorf("%d windows have closed", got)
+	}
+	s = stall(t, ddl("ts", ", 'splits' = '2', 'scan.watermark.idle-timeout' = '3 s'"), fmt.Sprintf(tens, "t"))
+	s.input("t", 0, "a,2024-05-01 10:00:01", "a,2024-05-01 10:00:31")
+	s.says("all idle", tenSeconds, "every split is idle, and the watermark stays where it is until rows come")
+	s = stall(t, ddl("ts", ", 'splits' = '2', 'scan.watermark.idle-timeout' = '30 s'"), fmt.Sprintf(tens, "t"))
+	s.input("t", 0, "a,2024-05-01 10:00:01", "a,2024-05-01 10:00:31")
+	s.says("not yet", 6*time.Second, "split 1 of table default_catalog.default_database.t has had no row yet", "it is passed over 30s after its last row")
+}
+
+func TestStallCauses(t *testing.T) {
+	for _, c := range []struct {
+		name, watermark, options, query string
+		rows                            []string
+		want                            []string
+	}{
+		{"future guard", "ts", ", 'scan.watermark.max-future' = '1 min'", fmt.Sprintf(tens, "t"), []string{"a,2024-05-02 10:00:00", "b,2024-05-02 10:00:30"},
+			[]string{"rows come, and lie more than 1m0s ahead of processing time", "'scan.watermark.max-future'"}},
+		{"punctuated", "CASE WHEN u = 'mark' THEN ts END", "", fmt.Sprintf(tens, "t"), []string{"a,2024-05-01 10:00:01", "b,2024-05-01 10:01:00"},
+			[]string{"the declared watermark CASE WHEN (u = 'mark') THEN ts", "is NULL, or nothing new"}},
+		{"source", "SOURCE_WATERMARK()", "", fmt.Sprintf(tens, "t"), []string{"a,2024-05-01 10:00:01"}, []string{"the connector gives rows and no new watermark"}},
+		{"large delay", "ts - INTERVAL '1' HOUR", "", fmt.Sprintf(tens, "t"), []string{"a,2024-05-01 10:00:01", "b,2024-05-01 10:00:02"},
+			[]string{"no window is over yet: the watermark is 2024-05-01 09:00:0", "as declared 1h0m0s behind the newest row: rows up to 2024-05-01 11:00:09.999 close the window"}},
+		{"old rows", "ts", "", fmt.Sprintf(tens, "t"), []string{"a,2024-05-01 10:00:05", "a,2024-05-01 10:00:01"}, []string{"the rows that come are older than the newest that came before"}},
+		{"nothing passes", "ts", "", "SELECT ts, CHAR_LENGTH(u) FROM t WHERE u = 'x'", []string{"a,2024-05-01 10:00:01"}, []string{"has taken ", " and given none"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := stall(t, ddl(c.watermark, c.options), c.query)
+			s.input("t", 0, c.rows[0])
+			said := s.after(time.Second)
+			for i := range 8 { // rows go on to come
+				row := c.rows[len(c.rows)-1]
+				if c.name == "large delay" {
+					row = fmt.Sprintf("b,2024-05-01 10:00:%02d", 3+i)
+				}
+				s.input("t", 0, row)
+				said += s.after(time.Second)
+			}
+			for _, w := range c.want {
+				if !strings.Contains(said, w) {
+					t.Errorf("%q does not say %q", said, w)
+				}
+			}
+			if n := strings.Count(said, "no result for"); n != 1 && c.name != "old rows" { // there the watermark has moved first
+				t.Errorf("said %d times: %q", n, said)
+			}
+		})
+	}
+}
+
+func TestStallLateRows(t *testing.T) {
+	s := stall(t, ddl("ts", ""), fmt.Sprintf(tens, "t"))
+	s.input("t", 0, "a,2024-05-01 11:00:01", "a,2024-05-01 11:00:31") // an hour ahead: a window closes
+	s.after(time.Second)
+	s.input("t", 0, "b,2024-05-01 11:00:41") // and another one
+	s.after(time.Second)
+	s.input("t", 0, "b,2024-05-01 10:00:05")
+	s.says("late rows behind a row from the future: the window of that row is open", tenSeconds, "split 0 of table default_catalog.default_database.t has had no row since")
+}
+
+func TestStallAllLate(t *testing.T) {
+	s := stall(t, ddl("ts", ""), strings.Replace(fmt.Sprintf(tens, "t"), "TABLE t", "(SELECT ts FROM t WHERE u = 'b')", 1))
+	s.input("t", 0, "a,2024-05-01 12:00:00", "b,2024-05-01 10:00:01", "b,2024-05-01 10:00:02")
+	s.says("all late", tenSeconds, "2 rows were too late for their windows (SHOW LATE ROWS), and none is in an open one: the watermark of table",
+		"is ahead of processing time, a row from the future may have moved it there; 'scan.watermark.max-future'")
+}
+
+// TestStallPaused: the other table of the alignment group is silent, and is read by another result.
+func TestStallPaused(t *testing.T) {
+	const group = ", 'scan.watermark.alignment.group' = 'g', 'scan.watermark.alignment.max-drift' = '5 s', 'scan.watermark.alignment.update-interval' = '1 s'"
+	s := stall(t, ddl("ts", group)+"; "+strings.Replace(ddl("ts", group), "TABLE t", "TABLE t2", 1), fmt.Sprintf(tens, "t"))
+	job, err := s.db.Start(t.Context(), "EXECUTE STATEMENT SET BEGIN INSERT INTO r "+fmt.Sprintf(tens, "t")+"; INSERT INTO r "+strings.Replace(fmt.Sprintf(tens, "t2"), "'10'", "'20'", 1)+"; END")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.job, s.watch = job, job.newStallWatch()
+	s.input("t2", 0, "b,2024-05-01 10:00:01")
+	s.input("t", 0, "a,2024-05-01 10:00:02", "a,2024-05-01 10:00:09")
+	s.says("paused", tenSeconds, "split 0 of table default_catalog.default_database.t is paused by watermark alignment and holds the watermark at 2024-05-01 10:00:09.000",
+		"'scan.watermark.alignment.max-drift'")
+	for _, w := range job.Watermarks(t.Context()) {
+		if paused := w.Table == "default_catalog.default_database.t"; (w.State == SplitPaused) != paused || w.DriftMs == nil || paused && (w.Pauses != 1 || *w.DriftMs != 8000) {
+			t.Errorf("%+v", w)
+		}
+	}
+}
+
+// TestHoldersOfTwoResults: each INSERT of a set waits for its own table only.
+func TestHoldersOfTwoResults(t *testing.T) {
+	s := stall(t, ddl("ts", "")+"; "+strings.Replace(ddl("ts", ""), "TABLE t", "TABLE t2", 1), fmt.Sprintf(tens, "t"))
+	job, err := s.db.Start(t.Context(), "EXECUTE STATEMENT SET BEGIN INSERT INTO r "+fmt.Sprintf(tens, "t")+"; INSERT INTO r "+fmt.Sprintf(tens, "t2")+"; END")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.job = job
+	s.input("t", 0, "a,2024-05-01 10:00:31")
+	s.input("t2", 0, "a,2024-05-01 10:00:11")
+	for _, w := range job.Watermarks(t.Context()) {
+		if w.Holds == nil || !*w.Holds {
+			t.Errorf("%s does not hold the watermark of its result", w.Table)
+		}
+	}
+}
+
+// TestWatchStalls has the driver tell by itself, and end.
+func TestWatchStalls(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	s := stall(t, ddl("ts", ", 'splits' = '2'"), fmt.Sprintf(tens, "t"))
+	notes := make(chan string, 10)
+	stop := s.job.WatchStalls(func(note string) { notes <- note })
+	s.input("t", 0, "a,2024-05-01 10:00:31")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for said := false; !said; {
+		select {
+		case note := <-notes:
+			if !strings.Contains(note, "split 1 of table default_catalog.default_database.t has had no row yet") {
+				t.Errorf("%q", note)
+			}
+			said = true
+		case <-ctx.Done():
+			t.Fatal("nothing was said")
+		default:
+			if err := s.clock.Advance(ctx, stallEvery); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	stop()
+	stop = s.job.WatchStalls(func(string) {})
+	_ = s.job.Cancel()
+	stop()
+	_ = s.db.Close()
+}
