@@ -91,14 +91,12 @@ func (p *parser) createTable(s *ast.CreateTable) ast.Statement {
 	if !s.Replace && !s.OrReplace {
 		s.IfNotExists = p.ifNotExists()
 	}
+	name := p.tok()
 	s.Name = p.objectName("a table name")
 	if p.op("(") {
 		el := &elements{p: p, namesOnly: true}
 		p.i++
-		if p.op(")") { // all columns are inferred
-			t := p.tok()
-			p.note(p.prev().pos, t.end, t.weir, ast.ExtSyntax, "")
-		} else {
+		if !p.op(")") { // else all columns are inferred
 			el.parse()
 		}
 		p.expectOp(")")
@@ -120,6 +118,16 @@ func (p *parser) createTable(s *ast.CreateTable) ast.Statement {
 	if s.As == nil && p.tok().kind != tokEOF && !p.op(";") {
 		p.want("the end of the statement")
 		p.unexpected("")
+	}
+	inferred := s.As == nil && s.Like == nil
+	for _, c := range s.Columns {
+		inferred = inferred && c.Kind != ast.PhysicalColumn
+	}
+	switch {
+	case inferred:
+		p.note(s.Name.Start, s.Name.Stop, name.weir, ast.ExtInferred, "")
+	case s.Options == nil && s.Like == nil:
+		p.note(s.Name.Start, s.Name.Stop, name.weir, ast.ExtMemoryTable, "")
 	}
 	if s.As == nil {
 		for _, c := range s.Columns {

@@ -28,12 +28,21 @@ func (p *parser) note(pos ast.Pos, end int, hidden bool, kind ast.ExtensionKind,
 func (p *parser) extensions() []ast.Extension {
 	first := p.toks[p.start].pos
 	// Two statements on one line: Flink's client splits at the end of a line only.
-	before := strings.TrimRight(p.text[:first.Offset], " \t")
-	if strings.HasSuffix(before, ";") {
-		p.note(first, p.toks[p.start].end, false, ast.ExtSeveralOnLine, "\n"+p.text[first.Offset:p.toks[p.start].end])
+	if before, ok := p.before(); ok && !strings.Contains(p.text[before:first.Offset], "\n") {
+		p.note(first, p.toks[p.start].end, false, ast.ExtSeveralOnLine, "")
 	}
 	slices.SortStableFunc(p.ext, func(a, b ast.Extension) int { return a.Start.Offset - b.Start.Offset })
 	return slices.CompactFunc(p.ext, func(a, b ast.Extension) bool { return a.Start == b.Start && a.Kind == b.Kind })
+}
+
+// before gives the offset behind the semicolon of the statement before this one; false: there is none, or it is not known.
+func (p *parser) before() (int, bool) {
+	if p.start > 0 {
+		return p.toks[p.start-1].end, true
+	}
+	// A part of a script is all that was read: its semicolon may stand before blanks.
+	text := strings.TrimRight(p.text[:p.toks[p.start].pos.Offset], " \t")
+	return len(text), strings.HasSuffix(text, ";")
 }
 
 // noteOption records a table option that is Weir's own.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -59,8 +60,15 @@ func (a *app) checkText(text, name string, portable bool) ([]finding, error) {
 	}
 	defer db.Close()
 	var found []finding
+	behind := 0 // the statement before
 	for _, st := range weir.Split(text).Statements {
 		notes, err := db.Check(a.ctx, st.Text)
+		if behind > 0 && !strings.Contains(text[behind:st.Offset], "\n") { // what Check cannot see
+			word := strings.Fields(st.Text)[0]
+			notes = append([]weir.Note{{Portability: true, Msg: "Flink's client takes one statement a line: " + word, Hint: "begin the statement on a line of its own",
+				Line: 1, Column: 1, End: len(word)}}, notes...)
+		}
+		behind = st.Next
 		for _, n := range notes {
 			if n.Portability && !portable {
 				continue

@@ -92,6 +92,9 @@ const (
 	ExtStatement     ExtensionKind = "statement"       // a statement that Flink does not have
 	ExtSeveralOnLine ExtensionKind = "several-on-line" // two statements on one line
 	ExtTableOption   ExtensionKind = "table-option"    // an option of Weir's in WITH or OPTIONS, bare
+	ExtGroupBy       ExtensionKind = "group-by"        // GROUP BY an alias or a position
+	ExtMemoryTable   ExtensionKind = "memory-table"    // a table without WITH, which is in memory
+	ExtInferred      ExtensionKind = "inferred"        // a table without columns, which are inferred
 	ExtSyntax        ExtensionKind = "syntax"          // anything else
 )
 
