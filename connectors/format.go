@@ -1,6 +1,7 @@
 package connectors
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -71,7 +72,16 @@ type Decoder interface {
 type RecordPosition struct {
 	Split   string
 	Line    int64 // physical line of the first record, from 1; an offset where records are messages
+	Lines   int64 // what Boundary said of the data, 0 when nobody asked it
 	Binding any   // what Header returned for this file
+}
+
+// LineEnds returns how many LF data has.
+func (p RecordPosition) LineEnds(data []byte) int {
+	if p.Lines > 0 && data[len(data)-1] == '\n' {
+		return int(p.Lines)
+	}
+	return bytes.Count(data, []byte{'\n'})
 }
 
 // Encoder writes records.

@@ -401,7 +401,7 @@ func (r *textReader) cut(n int, lines int64) connectors.Block {
 	if len(rest) > 0 {
 		r.carry = append(r.buffer(max(r.block, 2*len(rest)))[:0], rest...)
 	}
-	at := connectors.RecordPosition{Split: r.f.path, Line: r.at.line, Binding: r.binding}
+	at := connectors.RecordPosition{Split: r.f.path, Line: r.at.line, Lines: lines, Binding: r.binding}
 	r.at.offset += int64(n)
 	r.at.line += lines
 	s, f, parts := r.s, r.f, r.parts

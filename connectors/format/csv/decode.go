@@ -3,8 +3,10 @@ package csv
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
 	"strings"
 	"unicode/utf8"
 
@@ -58,6 +60,8 @@ type decoder struct {
 	fast  []colbuf.Fast
 	texts colbuf.Texts
 	scan  scanner
+	// stamps says that a timestamp in its usual form cannot hold the delimiter.
+	stamps bool
 	// badElement says why cell has read an element of an ARRAY or ROW as NULL (ignore-parse-errors), if it has.
 	badElement error
 }
@@ -66,8 +70,13 @@ func (d *decoder) init() {
 	d.cols = make([]*colbuf.Col, len(d.wanted))
 	for i, w := range d.wanted {
 		d.cols[i] = colbuf.New(d.columns[w].Type)
-		d.fast = append(d.fast, colbuf.FastOf(d.columns[w].Type))
+		fast := colbuf.FastOf(d.columns[w].Type)
+		if d.cfg.hasNull && strings.ContainsAny(d.cfg.null, "0123456789") {
+			fast = colbuf.FastNone // the literal may look like a number or a time
+		}
+		d.fast = append(d.fast, fast)
 	}
+	d.stamps = !strings.ContainsRune("0123456789-:. T", rune(d.cfg.delim))
 	d.scan.cfg = &d.cfg
 }
 
@@ -173,7 +182,7 @@ func (d *decoder) Decode(ctx context.Context, data []byte, at connectors.RecordP
 	if b, ok := at.Binding.(layout); ok {
 		l = b
 	}
-	lines := bytes.Count(data, newline)
+	lines := at.LineEnds(data)
 	for _, c := range d.cols {
 		c.Start(mem, lines+1)
 	}
@@ -299,7 +308,7 @@ func (r *run) fast(data []byte, p int, check bool) (int, bool) {
 			delim = '\n'
 		}
 		if st.c == nil {
-			e := bytes.IndexByte(data[p:], delim)
+			e := indexByte(data[p:], delim)
 			if e < 0 || i == last && check && bytes.IndexByte(data[p:p+e], d.cfg.delim) >= 0 {
 				return 0, false
 			}
@@ -307,33 +316,21 @@ func (r *run) fast(data []byte, p int, check bool) (int, bool) {
 			continue
 		}
 		c, fast := st.c, st.fast
-		if fast == colbuf.FastInt {
-			q := p
-			var neg bool
-			if q < len(data) && data[q] == '-' {
-				neg = true
-				q++
-			}
-			start := q
-			var v int64
-			for q < len(data) {
-				x := data[q] - '0'
-				if x > 9 {
-					break
-				}
-				v = v*10 + int64(x)
-				q++
-			}
-			if n := q - start; n > 0 && n <= 18 && q < len(data) && data[q] == delim {
-				if neg {
-					v = -v
-				}
+		var e int
+		switch {
+		case fast == colbuf.FastInt:
+			if v, n := colbuf.Int(data[p:]); n > 0 && p+n < len(data) && data[p+n] == delim {
 				c.PutI64(v)
-				p = q + 1
+				p += n + 1
 				continue
 			}
+			e = bytes.IndexByte(data[p:], delim)
+		case fast == colbuf.FastStamp && d.stamps && p+23 < len(data) && data[p+23] == delim && d.texts.FastTime(c, data[p:p+23]):
+			p += 24
+			continue
+		default:
+			e = indexByte(data[p:], delim)
 		}
-		e := bytes.IndexByte(data[p:], delim)
 		if e < 0 {
 			return 0, false
 		}
@@ -364,6 +361,18 @@ func (r *run) fast(data []byte, p int, check bool) (int, bool) {
 	}
 	r.rows++
 	return p, true
+}
+
+// indexByte is bytes.IndexByte for cells that are often shorter than a word.
+func indexByte(b []byte, c byte) int {
+	if len(b) >= 8 {
+		x := binary.LittleEndian.Uint64(b) ^ 0x0101010101010101*uint64(c)
+		// The lowest bit set is that of the first byte that is zero now.
+		if x = (x - 0x0101010101010101) & ^x & 0x8080808080808080; x != 0 {
+			return bits.TrailingZeros64(x) >> 3
+		}
+	}
+	return bytes.IndexByte(b, c)
 }
 
 var errNull = errors.New("NULL in a column that is NOT NULL")

@@ -155,7 +155,7 @@ func (d *decoder) Boundary(data []byte, eof bool) (n int, lines int64) {
 
 // Decode decodes whole lines.
 func (d *decoder) Decode(ctx context.Context, data []byte, at connectors.RecordPosition, mem memory.Allocator) (connectors.Decoded, error) {
-	lines := bytes.Count(data, newline)
+	lines := at.LineEnds(data)
 	for _, c := range d.top.cols {
 		c.Start(mem, lines+1)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"math/bits"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -47,6 +48,37 @@ func FastOf(t types.Type) Fast {
 		return FastStamp
 	}
 	return FastNone
+}
+
+// Int reads the decimal number of up to 18 digits, with an optional minus sign, at the start of b, and returns how many bytes it took; 0 when there is none
+// or it is longer. What follows is not looked at.
+func Int(b []byte) (v int64, n int) {
+	if len(b) >= 8 {
+		// Eight digits at once: bytes that are digits are 0 to 9 now, the first other one ends the number.
+		x := binary.LittleEndian.Uint64(b) ^ 0x3030303030303030
+		if end := (x + 0x7676767676767676 | x) & 0x8080808080808080; end != 0 && end&0x80 == 0 {
+			n = bits.TrailingZeros64(end) >> 3
+			x <<= 64 - 8*n // the digits go to the top, with leading zeros
+			x = x*10 + x>>8
+			return int64((x&0xFF000000FF*(1_000_000<<32+100) + x>>16&0xFF000000FF*(10_000<<32+1)) >> 32), n
+		}
+	}
+	neg := len(b) > 0 && b[0] == '-'
+	if neg {
+		n++
+	}
+	from := n
+	for n < len(b) && b[n]-'0' <= 9 {
+		v = v*10 + int64(b[n]-'0')
+		n++
+	}
+	if n == from || n-from > 18 {
+		return 0, 0
+	}
+	if neg {
+		v = -v
+	}
+	return v, n
 }
 
 // FastTime puts a timestamp of 19 bytes, or with a fraction of three or six digits that is not longer than the column's precision; false, and nothing is
