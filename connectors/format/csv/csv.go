@@ -94,6 +94,7 @@ func newConfig(options map[string]string) (config, error) {
 		return c, fmt.Errorf("option 'csv.array-element-delimiter' is empty")
 	}
 	c.null, c.hasNull = options["null-literal"]
+	c.hasNull = c.hasNull && c.null != "" // the empty cell is what it is without the option
 	if strings.ContainsAny(c.null, "\r\n"+string(rune(c.delim))) || c.quote != 0 && strings.IndexByte(c.null, c.quote) >= 0 {
 		return c, fmt.Errorf("option 'csv.null-literal': '%s' has a delimiter, a quote or a line break in it", c.null)
 	}

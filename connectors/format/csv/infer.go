@@ -15,8 +15,8 @@ import (
 )
 
 // Infer reads names and types off the first records. Without the option field-delimiter it takes the first of , ; tab | that gives more than one column.
-// Without the option header the first line is taken for a header when all its cells are text, different, and either some column below is not text or all
-// cells look like names. Columns without a header are called f0, f1 and so on; columns without a name in the header are left out.
+// Without the option header the first line is taken for a header when all its cells are text, and either some column below is not text or all cells look
+// like names; a name that it has twice is an error. Columns without a header are called f0, f1 and so on; columns without a name in the header are left out.
 func (f Format) Infer(sample []byte, name string, eof bool, maxRows int, options map[string]string) (connectors.Inferred, error) {
 	inf := connectors.Inferred{Options: map[string]string{}}
 	opts := maps.Clone(options)
@@ -48,7 +48,7 @@ func (f Format) Infer(sample []byte, name string, eof bool, maxRows int, options
 	if header {
 		body = records[1:]
 	}
-	seen := map[string]bool{}
+	seen := map[string]int{}
 	guesses := guessColumns(body, len(first), &cfg)
 	for i, c := range first {
 		n := "f" + strconv.Itoa(i)
@@ -56,10 +56,14 @@ func (f Format) Infer(sample []byte, name string, eof bool, maxRows int, options
 			if n = c.text; n == "" {
 				continue
 			}
-			if seen[n] {
-				return inf, fmt.Errorf("%s:1: the header has the column '%s' twice: rename one", name, n)
+			if first, twice := seen[n]; twice {
+				err := fmt.Errorf("%s:1: the header has the column '%s' twice, as number %d and %d: rename one", name, n, first+1, i+1)
+				if !given {
+					err = fmt.Errorf("%w; if the first line is no header, CREATE TABLE .. WITH (.., 'csv.header' = 'false')", err)
+				}
+				return inf, err
 			}
-			seen[n] = true
+			seen[n] = i
 		}
 		if !utf8.ValidString(n) {
 			return inf, fmt.Errorf("%s:1: the header line is not UTF-8", name)
@@ -156,7 +160,6 @@ func nameLike(s string) bool {
 
 func looksLikeHeader(records [][]sampleCell, cfg *config) bool {
 	first := records[0]
-	seen := map[string]bool{}
 	names := true
 	for i, c := range first {
 		if c.text == "" && i == len(first)-1 && i > 0 {
@@ -164,10 +167,9 @@ func looksLikeHeader(records [][]sampleCell, cfg *config) bool {
 		}
 		var g infer.Guess
 		g.Cell([]byte(c.text))
-		if c.text == "" || !g.IsText() || seen[c.text] {
+		if c.text == "" || !g.IsText() {
 			return false
 		}
-		seen[c.text] = true
 		names = names && nameLike(c.text)
 	}
 	for _, g := range guessColumns(records[1:], len(first), cfg) {
