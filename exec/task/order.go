@@ -266,7 +266,7 @@ func (s *source) nextArrival(ctx context.Context, limit int) (*item, nextStatus,
 	}
 	s.w = max(s.w, s.unended(s.comb.Combined()))
 	it.wm = s.outgoing()
-	it.idle = s.comb.AllIdle() && !s.comb.AllFinished()
+	it.idle = s.comb.AllIdle() && !s.comb.AllFinished() || s.vacant()
 	if it.rows == 0 && it.wm <= s.sent && it.idle == s.sentIdle {
 		return nil, status, nil
 	}

@@ -61,6 +61,7 @@ type SourceSnapshot struct {
 	Rows     int64       // read so far: the next sequence number
 	Ended    bool
 	Short    bool // nobody wanted the rest
+	Vacant   bool // it was idle because there was no split that could speak
 	// Allowed is the highest watermark that alignment reads on from, AlignAt when it is found anew.
 	Allowed stream.Time
 	AlignAt time.Time

@@ -53,6 +53,7 @@ type source struct {
 	startRows    int64
 	relist       bool // Changed has signalled
 	idleSent     bool
+	vacantSince  time.Time // by readingTime: no split could speak since
 
 	items     []*item
 	sent      stream.Time // last watermark put into an item
@@ -222,7 +223,12 @@ func (s *source) findSplits(ctx context.Context, snap *TaskSnapshot) error {
 		}
 	}
 	s.startRows = s.rows
+	s.vacantSince = s.readingTime()
 	s.idleSent = s.comb.AllIdle()
+	if snap != nil && snap.Source.Vacant {
+		s.idleSent, s.vacantSince = true, s.vacantSince.Add(-s.spec.IdleTimeout)
+	}
+	s.sentIdle = s.idleSent
 	if !s.ordered {
 		return nil
 	}
@@ -476,6 +482,26 @@ func (s *source) idleCheck() {
 			s.publish(sp)
 		}
 	}
+}
+
+// vacant reports that for the idle timeout there was no split that could speak, while there may be some later: the source has no say until there is one.
+func (s *source) vacant() bool {
+	for _, sp := range s.splits {
+		if !sp.finished {
+			s.vacantSince = s.readingTime()
+			return false
+		}
+	}
+	at := s.vacantAt()
+	return !at.IsZero() && !s.readingTime().Before(at)
+}
+
+// vacantAt is when the source will be vacant unless a split comes, by readingTime; zero for never.
+func (s *source) vacantAt() time.Time {
+	if s.spec.IdleTimeout <= 0 || s.src.Changed() == nil {
+		return time.Time{}
+	}
+	return s.vacantSince.Add(s.spec.IdleTimeout)
 }
 
 // mayIdle reports a split whose silence counts.

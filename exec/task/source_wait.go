@@ -58,7 +58,8 @@ func (s *source) mark() {
 
 // position is where the rows taken so far end.
 func (s *source) position() *SourceSnapshot {
-	out := &SourceSnapshot{Combined: s.w, Emitted: s.emitted, Rows: s.rows, Ended: s.ended, Short: s.short}
+	out := &SourceSnapshot{Combined: s.w, Emitted: s.emitted, Rows: s.rows, Ended: s.ended, Short: s.short,
+		Vacant: s.sentIdle && !s.comb.AllIdle()}
 	low, some := s.alignmentPosition(out)
 	for _, sp := range s.splits {
 		ss := SplitSnapshot{Split: sp.spec, Position: sp.pos, Skip: sp.skip, Rows: sp.rows, Watermark: sp.wm, Started: sp.started, First: sp.first,
@@ -96,6 +97,9 @@ func (s *source) arm() <-chan time.Time {
 				sooner(sp.lastLife.Add(s.spec.IdleTimeout + s.chain.blocked))
 			}
 		}
+	}
+	if at := s.vacantAt(); !at.IsZero() && !s.sentIdle && !slices.ContainsFunc(s.splits, func(sp *split) bool { return !sp.finished }) {
+		sooner(at.Add(s.chain.blocked))
 	}
 	tick := s.spec.Interval > 0 && s.w > s.emitted
 	for _, sp := range s.clockSplits {
