@@ -54,7 +54,7 @@ func (s *sink) begin(ctx context.Context) error {
 		return err
 	}
 	timeout := s.t.props.millis("transaction.timeout.ms", defaultTransactionTimeout)
-	client, err := s.t.props.client(s.env.Log, "weir", append(opts, kgo.TransactionalID(id), kgo.TransactionTimeout(timeout))...)
+	client, err := s.t.props.client(s.env, "weir", append(opts, kgo.TransactionalID(id), kgo.TransactionTimeout(timeout))...)
 	if err != nil {
 		return fmt.Errorf("table %s: %w", s.t.decl.Name, err)
 	}

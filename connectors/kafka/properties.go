@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math"
 	"net"
 	"os"
@@ -298,13 +297,13 @@ func (p properties) tlsConfig() (*tls.Config, error) {
 	return c, nil
 }
 
-// client makes a client. What goes wrong between it and the brokers is written to log.
-func (p properties) client(log *slog.Logger, id string, more ...kgo.Opt) (*kgo.Client, error) {
+// client makes a client. What goes wrong between it and the brokers is counted and logged.
+func (p properties) client(env *connectors.Env, id string, more ...kgo.Opt) (*kgo.Client, error) {
 	opts := []kgo.Opt{
 		kgo.SeedBrokers(p.seeds()...), kgo.ClientID(connectors.GetString(p, "client.id", id)), kgo.DialTimeout(p.millis("socket.connection.setup.timeout.ms", 10*time.Second)),
 		kgo.MetadataMaxAge(p.millis("metadata.max.age.ms", 5*time.Minute)), kgo.MetadataMinAge(100 * time.Millisecond), kgo.DisableClientMetrics(),
 		kgo.RequestTimeoutOverhead(max(p.millis("request.timeout.ms", 30*time.Second), 100*time.Millisecond)),
-		kgo.WithHooks(&brokerLog{log: log}),
+		kgo.WithHooks(&brokerLog{env: env}),
 	}
 	if d := p.millis("connections.max.idle.ms", 9*time.Minute); d > 0 {
 		opts = append(opts, kgo.ConnIdleTimeout(d))
@@ -361,22 +360,33 @@ func explain(p properties, err error) error {
 	return err
 }
 
-// brokerLog writes failed connections to the log, at most one in ten seconds.
+// brokerLog counts what fails between the client and brokers, and writes it to the log, at most one line in ten seconds.
 type brokerLog struct {
-	log  *slog.Logger
+	env  *connectors.Env
 	mu   sync.Mutex
 	last time.Time
 }
 
 // OnBrokerConnect implements kgo.HookBrokerConnect.
 func (b *brokerLog) OnBrokerConnect(meta kgo.BrokerMetadata, _ time.Duration, _ net.Conn, err error) {
-	if err == nil || b.log == nil {
+	b.failed("cannot connect to a Kafka broker; it is tried again", meta, err)
+}
+
+// OnBrokerE2E implements kgo.HookBrokerE2E: a request that was not answered, in time or at all.
+func (b *brokerLog) OnBrokerE2E(meta kgo.BrokerMetadata, _ int16, e kgo.BrokerE2E) {
+	b.failed("a Kafka broker did not answer; it is asked again", meta, e.Err())
+}
+
+func (b *brokerLog) failed(msg string, meta kgo.BrokerMetadata, err error) {
+	// What we end ourselves is no failure.
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, net.ErrClosed) || errors.Is(err, kgo.ErrClientClosed) {
 		return
 	}
+	b.env.Count("broker_errors", 1)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if now := time.Now(); now.Sub(b.last) > 10*time.Second {
 		b.last = now
-		b.log.Warn("cannot connect to a Kafka broker; it is tried again", "broker", net.JoinHostPort(meta.Host, strconv.Itoa(int(meta.Port))), "error", err)
+		b.env.Log.Warn(msg, "broker", net.JoinHostPort(meta.Host, strconv.Itoa(int(meta.Port))), "error", err)
 	}
 }

@@ -138,7 +138,7 @@ func (s *sink) Open(ctx context.Context, env *connectors.Env, restored [][]byte)
 	if err != nil {
 		return err
 	}
-	client, err := s.t.props.client(env.Log, "weir", opts...)
+	client, err := s.t.props.client(env, "weir", opts...)
 	if err != nil {
 		return fmt.Errorf("table %s: %w", s.t.decl.Name, err)
 	}

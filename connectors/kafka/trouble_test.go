@@ -217,7 +217,10 @@ func TestRestart(t *testing.T) {
 		script := filepath.Join("..", "..", ".ci", "kafka")
 		check(t, b, topic, func() {
 			for _, args := range [][]string{{"stop", b.given["dir"], "-9"}, {"start", b.given["dir"]}} {
-				if out, err := exec.Command(script, args...).CombinedOutput(); err != nil {
+				cmd := exec.Command(script, args...)
+				_, port, _ := net.SplitHostPort(b.seeds)
+				cmd.Env = append(os.Environ(), "WEIR_KAFKA_PORT="+port)
+				if out, err := cmd.CombinedOutput(); err != nil {
 					t.Fatalf("%v: %s", err, out)
 				}
 			}
