@@ -12,8 +12,11 @@
 //
 // What is read ahead is bounded for each table: a reader that is not asked stops the fetching.
 //
+// Offsets of 'properties.group.id' are committed behind the sinks' commits (connectors.ReportingSource), never ahead of what came out.
+//
 // Sink. Delivery: at least once ('sink.delivery-guarantee'): rows can be read as soon as they have arrived; a checkpoint, and the end, wait until all have.
-// Ordering: rows of one partition of the sink that go to one partition of the topic stay in order. There is nothing to replay, and no receipt.
+// Exactly once: an epoch is a transaction, the receipt its name; only the process that wrote it can commit it. Ordering: rows of one partition of the sink
+// that go to one partition of the topic stay in order. There is nothing to replay.
 package kafka
 
 import (
