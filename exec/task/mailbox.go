@@ -15,7 +15,9 @@ type message struct {
 	commit  int64           // commit the sinks' epochs up to this one
 	prepare int64           // all tasks have finished: end the last epoch
 	refused bool            // a consumer wants no more rows: see whether any does
+	report  *report         // sources only: all up to here is through
 	done    bool            // the job is over
+	look    *look           // tell how you stand
 }
 
 // barrierRequest asks a source to put a barrier into its stream.
@@ -68,6 +70,12 @@ func (c *chain) control(ctx context.Context, m message) (done bool, err error) {
 			}
 		}
 		c.job.prepared(m.prepare)
+	case m.report != nil:
+		if c.onReport != nil {
+			c.onReport(ctx, m.report)
+		}
+	case m.look != nil:
+		c.answer(m.look, nil)
 	case m.done:
 		return true, nil
 	}
