@@ -170,7 +170,12 @@ func (b *builder) root(n physical.Node) error {
 		if len(n.NotNull) > 0 {
 			in = b.chain(in, n.Op(), b.id(n)+"-not-null", 1, n.Schema(), func() exec.Operator { return newNotNull(n) })
 		}
-		w := connectors.Write{Overwrite: n.Overwrite, StaticPartition: n.StaticPartition}
+		w := connectors.Write{Overwrite: n.Overwrite, StaticPartition: n.StaticPartition, Unbounded: !n.Inputs()[0].Props().Bounded}
+		if c, ok := n.Handle.(connectors.WriteChecker); ok {
+			if err := c.CheckWrite(w); err != nil {
+				return err
+			}
+		}
 		in.to(task.Target{Sink: &task.Sink{ID: b.id(n), Name: n.Op() + " " + n.Table.Path.String(), Aside: n.Aside, New: func() (connectors.Sink, error) { return table.Sink(w) }}})
 	default:
 		return fmt.Errorf("internal error: %s cannot be the root of a plan", n.Op())

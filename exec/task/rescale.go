@@ -1,0 +1,673 @@
+package task
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/weir-sql/weir/exec"
+	"github.com/weir-sql/weir/exec/exchange"
+	"github.com/weir-sql/weir/exec/state"
+	"github.com/weir-sql/weir/exec/stream"
+)
+
+// A snapshot is restored at another parallelism by turning it into one of the new graph, before anything runs. Both graphs have the same sources, unions,
+// operators and sinks, by their ids; they differ in the tasks that these are in, and in the exchanges between them.
+//
+//   - Keyed state goes where the exchange sends its key now (exchange.Redistribute); state of a whole operator goes to every copy.
+//   - Sources have one copy at any parallelism: positions, watermarks and idleness of their splits stay as they are. So do unions with all that waits
+//     before them.
+//   - Every copy of a task has been told the same up to the barrier, so that what a task knows is what its old copies knew: the lowest watermark that
+//     all have sent on, the highest that any has seen, ended when all have ended. A task that is new knows what its producers have sent on.
+//   - Timers of all old copies are asked for in every new one: a timer that finds nothing due does nothing.
+//   - Counters are summed, and counted on in the first copy.
+//   - Rows that lay between two tasks, waiting for the rows of other copies, come before all rows that are made from now on (barriers let every producer
+//     say how far it has come): they are put in the order of the merge over all old copies, ties by producer, then by copy, and given to what stands
+//     behind the exchange now, before the task does anything else.
+
+// TaskShape is what a snapshot says of a task of its graph, to be restored at another parallelism.
+type TaskShape struct {
+	ID         string
+	Partitions int
+	Inputs     []ExchangeShape
+	// To are the ids of what its rows go to first: operators, sinks, exchanges.
+	To []string
+}
+
+// ExchangeShape is an exchange that a task reads. From is the operator that writes to it, "" the source or the inputs of the task Task.
+type ExchangeShape struct {
+	ID, Task, From string
+	Keys           []int
+}
+
+// Pending is what a task hands to Targets, ids of operators, sinks or exchanges, before it does anything else.
+type Pending struct {
+	Targets []string
+	Events  []stream.Event
+}
+
+func targetID(t Target) string {
+	switch {
+	case t.Op != nil:
+		return t.Op.ID
+	case t.Sink != nil:
+		return t.Sink.ID
+	}
+	return t.Exchange.ID
+}
+
+func (g *Graph) shape() []TaskShape {
+	from := map[*Exchange]ExchangeShape{}
+	var out []TaskShape
+	for _, t := range g.Tasks {
+		var walk func(op string, to []Target)
+		walk = func(op string, to []Target) {
+			for _, x := range to {
+				switch {
+				case x.Exchange != nil:
+					from[x.Exchange] = ExchangeShape{ID: x.Exchange.ID, Keys: x.Exchange.Keys, Task: t.ID, From: op}
+				case x.Op != nil:
+					walk(x.Op.ID, x.Op.To)
+					for _, side := range x.Op.Side {
+						walk(x.Op.ID, side)
+					}
+				}
+			}
+		}
+		walk("", t.To)
+		for _, op := range t.Head {
+			for _, side := range op.Side {
+				walk("", side)
+			}
+		}
+		if t.Source != nil {
+			walk("", t.Source.Bad)
+		}
+		s := TaskShape{ID: t.ID, Partitions: max(t.Partitions, 1)}
+		for _, x := range t.Inputs {
+			s.Inputs = append(s.Inputs, from[x])
+		}
+		for _, x := range t.To {
+			s.To = append(s.To, targetID(x))
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// fits reports whether the snapshot is of the same tasks, at the same parallelism.
+func (j *Job) fits(s *Snapshot) bool {
+	if len(s.Tasks) != len(j.tasks) {
+		return false
+	}
+	for _, inst := range j.tasks {
+		c := chainOf(inst)
+		part := s.Tasks[taskKey(c.task.ID, c.partition)]
+		if part == nil {
+			return false
+		}
+		if it, ok := inst.(*inputTask); ok && (part.Inputs == nil || len(part.Inputs.Marks) != len(it.box.channels)) {
+			return false
+		}
+	}
+	return true
+}
+
+// rescaler makes the parts of a snapshot that fit the job's tasks.
+type rescaler struct {
+	j        *Job
+	old      *Snapshot
+	shapes   map[string]TaskShape
+	nodes    map[string][]NodeSnapshot // of each operator, by partition
+	tables   map[string][]*Tables
+	counters map[string]map[string]int64
+	receipts map[string][][]byte
+	spread   map[string][]*Tables // state of each operator, redistributed
+	out      []*TaskSnapshot      // by place in j.tasks
+	made     map[string]*TaskSnapshot
+	parallel bool
+}
+
+// rescale returns the parts of a snapshot for the job's tasks, in their order. The caller releases them.
+func (j *Job) rescale(old *Snapshot) (parts []*TaskSnapshot, err error) {
+	r := &rescaler{j: j, old: old, shapes: map[string]TaskShape{}, nodes: map[string][]NodeSnapshot{}, tables: map[string][]*Tables{},
+		counters: map[string]map[string]int64{}, receipts: map[string][][]byte{}, spread: map[string][]*Tables{}, made: map[string]*TaskSnapshot{}}
+	defer func() {
+		for _, ts := range r.spread { // those that nobody took
+			for _, t := range ts {
+				t.Release()
+			}
+		}
+		if err != nil {
+			for _, p := range r.out {
+				p.release()
+			}
+		}
+	}()
+	if err := r.collect(); err != nil {
+		return nil, err
+	}
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	for _, inst := range j.tasks {
+		r.parallel = r.parallel || chainOf(inst).task.Partitions > 1
+	}
+	for _, inst := range j.tasks { // producers first
+		if err := r.task(inst); err != nil {
+			return nil, err
+		}
+	}
+	for _, id := range sortedKeys(r.counters) { // of operators that another plan does without
+		r.out[0].Counters[id] = r.counters[id]
+	}
+	for _, s := range slices.Backward(old.Shape) { // consumers first
+		if err := r.inFlight(s); err != nil {
+			return nil, err
+		}
+	}
+	return r.out, nil
+}
+
+// collect puts together what belongs together in the old snapshot.
+func (r *rescaler) collect() error {
+	for _, s := range r.old.Shape {
+		r.shapes[s.ID] = s
+		for _, part := range r.parts(s.ID) {
+			for id, n := range part.Nodes {
+				r.nodes[id] = append(r.nodes[id], n)
+			}
+			for id, t := range part.Operators {
+				r.tables[id] = append(r.tables[id], t)
+			}
+			for id, counters := range part.Counters {
+				if r.counters[id] == nil {
+					r.counters[id] = map[string]int64{}
+				}
+				for name, n := range counters {
+					r.counters[id][name] += n
+				}
+			}
+			for id, receipts := range part.Receipts {
+				r.receipts[id] = append(r.receipts[id], receipts...)
+			}
+		}
+	}
+	if len(r.old.Shape) == 0 {
+		return errors.New("the snapshot does not fit the plan, and does not say of what plan it is")
+	}
+	return nil
+}
+
+// parts are the old copies of a task, none when it is new.
+func (r *rescaler) parts(task string) []*TaskSnapshot {
+	var out []*TaskSnapshot
+	for p := range r.shapes[task].Partitions {
+		if part := r.old.Tasks[taskKey(task, p)]; part != nil {
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+// check refuses a snapshot of another plan.
+func (r *rescaler) check() error {
+	ids := map[string]bool{}
+	for _, inst := range r.j.tasks {
+		c := chainOf(inst)
+		for _, n := range c.nodes {
+			ids[n.spec.ID] = true
+		}
+		for _, s := range c.sinks {
+			ids[s.spec.ID] = true
+		}
+		if c.task.Source == nil {
+			continue
+		}
+		ids[c.task.ID] = true
+		if old := r.parts(c.task.ID); len(old) == 0 || old[0].Source == nil {
+			return fmt.Errorf("the snapshot has nothing of %s, which the plan reads: the plan has changed", c.task.ID)
+		}
+	}
+	for _, s := range r.old.Shape {
+		if r.parts(s.ID)[0].Source != nil && !ids[s.ID] {
+			return fmt.Errorf("the snapshot is of a query that reads %s, which the plan does not: the plan has changed", s.ID)
+		}
+	}
+	for _, id := range sortedKeys(r.tables) {
+		for _, t := range r.tables[id] {
+			if len(t.Names()) > 0 && !ids[id] {
+				return fmt.Errorf("the snapshot has state of %s, which the plan does not have: the plan has changed", id)
+			}
+		}
+	}
+	for _, id := range sortedKeys(r.receipts) {
+		if !ids[id] {
+			return fmt.Errorf("the snapshot has rows that %s has not committed, which the plan does not have: the plan has changed", id)
+		}
+	}
+	return nil
+}
+
+// node merges what the old copies of an operator knew; ok is false when it had none.
+func (r *rescaler) node(id string) (out NodeSnapshot, ok bool) {
+	olds := r.nodes[id]
+	if len(olds) == 0 {
+		return NodeSnapshot{Forwarded: stream.MinTime}, false
+	}
+	out = NodeSnapshot{Forwarded: stream.MaxTime, Finished: true, Enough: true, Ended: slices.Clone(olds[0].Ended)}
+	for _, n := range olds {
+		out.Forwarded = min(out.Forwarded, n.Forwarded)
+		out.Finished, out.Enough = out.Finished && n.Finished, out.Enough && n.Enough
+		for i := range out.Ended {
+			out.Ended[i] = out.Ended[i] && n.Ended[i]
+		}
+		out.Timers = append(out.Timers, n.Timers...)
+	}
+	slices.SortStableFunc(out.Timers, func(a, b time.Time) int { return a.Compare(b) })
+	out.Timers = slices.CompactFunc(out.Timers, time.Time.Equal)
+	return out, true
+}
+
+// task makes the snapshot of one copy of a task.
+func (r *rescaler) task(inst instance) error {
+	c := chainOf(inst)
+	n := max(c.task.Partitions, 1)
+	ts := newTaskSnapshot()
+	r.out = append(r.out, ts)
+	r.made[taskKey(c.task.ID, c.partition)] = ts
+	count := func(id string) {
+		if m, ok := r.counters[id]; ok && c.partition == 0 {
+			ts.Counters[id] = m
+			delete(r.counters, id)
+		}
+	}
+	for _, nd := range c.nodes {
+		id := nd.spec.ID
+		if ns, ok := r.node(id); ok {
+			ts.Nodes[id] = ns
+		}
+		if r.spread[id] == nil && len(r.tables[id]) > 0 {
+			var err error
+			if r.spread[id], err = exchange.Redistribute(r.j.o.Allocator, r.tables[id], n); err != nil {
+				return fmt.Errorf("the state of %s: %w", id, err)
+			}
+		}
+		if t := r.spread[id]; t != nil {
+			ts.Operators[id], t[c.partition] = t[c.partition], &state.Tables{}
+		}
+		count(id)
+	}
+	for _, s := range c.sinks {
+		count(s.spec.ID)
+		if c.partition == 0 {
+			ts.Receipts[s.spec.ID] = r.receipts[s.spec.ID]
+		}
+	}
+	for _, op := range c.task.Head {
+		count(op.ID)
+	}
+	if c.task.Source != nil {
+		count(c.task.Source.ID)
+		old := r.parts(c.task.ID)[0]
+		ts.Source, ts.Forwarded, ts.Ended = old.Source, old.Forwarded, old.Ended
+		return nil
+	}
+	return r.inputs(inst.(*inputTask), ts)
+}
+
+// inputs says how the inputs of a task stand.
+func (r *rescaler) inputs(it *inputTask, ts *TaskSnapshot) error {
+	olds := r.parts(it.task.ID)
+	if len(it.task.Inputs) > 1 {
+		if len(olds) != 1 || it.task.Partitions > 1 || len(olds[0].Inputs.Marks) != len(it.box.channels) {
+			return fmt.Errorf("the parallelism of %s, which has several inputs, cannot be changed", it.task.ID)
+		}
+		in := *olds[0].Inputs
+		for _, q := range in.Queued {
+			for _, e := range q {
+				e.Batch.Retain()
+			}
+		}
+		ts.Inputs, ts.Forwarded, ts.Ended = &in, olds[0].Forwarded, olds[0].Ended
+		return nil
+	}
+	in := &InputsSnapshot{Combined: stream.MinTime, Merged: stream.MinTime, Idle: true}
+	ts.Inputs, ts.Forwarded, ts.Ended = in, stream.MaxTime, true
+	outs := make([]output, len(it.box.channels))
+	for i, ch := range it.box.channels {
+		outs[i] = r.output(ch.from)
+	}
+	for _, o := range olds {
+		ts.Forwarded, ts.Ended = min(ts.Forwarded, o.Forwarded), ts.Ended && o.Ended
+		in.Idle = in.Idle && o.Inputs.Idle
+		in.Combined, in.Merged, in.Seq = max(in.Combined, o.Inputs.Combined), max(in.Merged, o.Inputs.Merged), max(in.Seq, o.Inputs.Seq)
+	}
+	if len(olds) == 0 { // new: all that its producers have said has reached what stands behind
+		for _, o := range outs {
+			ts.Forwarded, ts.Ended, in.Idle = min(ts.Forwarded, o.forwarded), ts.Ended && o.ended, in.Idle && o.idle
+		}
+		if in.Combined = ts.Forwarded; ts.Ended {
+			in.Combined = stream.MaxTime
+		}
+	}
+	for _, o := range outs {
+		var queued []stream.Event
+		st := Active
+		switch {
+		case ts.Ended:
+			st = Finished
+		case o.ended: // it will not say so again
+			queued = []stream.Event{{Kind: stream.EventEnd}}
+		case o.idle:
+			st = IdleInput
+		}
+		in.Queued, in.Marks, in.States = append(in.Queued, queued), append(in.Marks, o.forwarded), append(in.States, st)
+		in.Bound = append(in.Bound, Bound{Before: o.forwarded})
+	}
+	return nil
+}
+
+// output is what is known of what a writer has sent.
+type output struct {
+	forwarded stream.Time
+	ended     bool // and will not be said again
+	idle      bool
+}
+
+// output looks for the operator that feeds a writer: the nearest one that was there before.
+func (r *rescaler) output(w *writer) output {
+	c := w.c
+	ts := r.made[taskKey(c.task.ID, c.partition)]
+	var idle bool
+	if ts.Source != nil {
+		idle = ts.Source.allIdle()
+	} else {
+		idle = ts.Inputs.Idle
+	}
+	var to receiver = w
+	for {
+		var feeds *node
+		for _, n := range c.nodes {
+			if slices.Contains(n.main.to, to) || slices.ContainsFunc(n.sides, func(s *side) bool { return slices.Contains(s.f.to, to) }) {
+				feeds = n
+			}
+		}
+		if feeds == nil {
+			return output{ts.Forwarded, ts.Ended && ts.Source == nil, idle}
+		}
+		if ns, ok := ts.Nodes[feeds.spec.ID]; ok {
+			return output{ns.Forwarded, ns.Finished, idle}
+		}
+		to = feeds
+	}
+}
+
+func (s *SourceSnapshot) allIdle() bool {
+	var c Combiner
+	for _, sp := range s.Splits {
+		c.Add()
+		c.states[len(c.states)-1] = sp.State
+	}
+	return c.AllIdle()
+}
+
+// inFlight passes on what lay before a task: in the new graph that is where the exchange leads now, or, where there is none any more, what stood behind
+// it.
+func (r *rescaler) inFlight(s TaskShape) error {
+	olds := r.parts(s.ID)
+	if len(s.Inputs) != 1 {
+		return nil
+	}
+	rows, err := r.waiting(olds)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		for _, b := range rows {
+			b.Release()
+		}
+	}()
+	var to []*TaskSnapshot // copies of the task, if there are any
+	for i, inst := range r.j.tasks {
+		if chainOf(inst).task.ID == s.ID {
+			to = append(to, r.out[i])
+		}
+	}
+	x := s.Inputs[0]
+	if len(to) > 0 {
+		split := exchange.NewPartitioner(x.Keys, len(to))
+		for len(rows) > 0 {
+			b := rows[0]
+			rows = rows[1:]
+			parts, err := split.Partition(b)
+			if err != nil {
+				return err
+			}
+			for p, part := range parts {
+				if part.Len() > 0 {
+					to[p].Pending = append(to[p].Pending, Pending{s.To, []stream.Event{{Kind: stream.EventBatch, Batch: part}}})
+				}
+			}
+		}
+		return nil
+	}
+	targets := r.resolve(s.To)
+	var at *TaskSnapshot
+	known := x.From == ""
+	for i, inst := range r.j.tasks {
+		c := chainOf(inst)
+		for _, id := range targets {
+			if c.receiver(id) != nil {
+				at = r.out[i]
+			}
+		}
+		known = known || slices.ContainsFunc(c.nodes, func(n *node) bool { return n.spec.ID == x.From })
+	}
+	if at == nil || len(rows) > 0 && !known {
+		// Partial rows of a local phase, where the plan for one copy has one phase.
+		return fmt.Errorf("rows lay between %s and what reads it, which the plan at this parallelism does not have: restore at a parallelism of at least 2", x.From)
+	}
+	p := Pending{Targets: targets}
+	for _, b := range rows {
+		p.Events = append(p.Events, stream.Event{Kind: stream.EventBatch, Batch: b})
+	}
+	rows = nil
+	told, ended := stream.MaxTime, true
+	for _, o := range olds {
+		told, ended = min(told, o.Forwarded), ended && o.Ended
+	}
+	said := r.said(x)
+	if said.forwarded > told && said.forwarded != stream.MaxTime {
+		p.Events = append(p.Events, stream.Event{Kind: stream.EventWatermark, Watermark: said.forwarded})
+	}
+	if said.ended && !ended {
+		p.Events = append(p.Events, stream.Event{Kind: stream.EventEnd})
+	}
+	if len(p.Events) > 0 {
+		at.Pending = append(at.Pending, p)
+	}
+	return nil
+}
+
+// said is what the producers of an old exchange had sent.
+func (r *rescaler) said(x ExchangeShape) output {
+	if ns, ok := r.node(x.From); ok {
+		return output{forwarded: ns.Forwarded, ended: ns.Finished}
+	}
+	o := output{forwarded: stream.MaxTime, ended: true}
+	for _, part := range r.parts(x.Task) {
+		o.forwarded, o.ended = min(o.forwarded, part.Forwarded), o.ended && part.Ended && part.Source == nil // a source says so again
+	}
+	return o
+}
+
+// resolve replaces exchanges that are no more by what stood behind them.
+func (r *rescaler) resolve(ids []string) []string {
+	var out []string
+	for _, id := range ids {
+		behind := -1
+		for i, s := range r.old.Shape {
+			if len(s.Inputs) == 1 && s.Inputs[0].ID == id {
+				behind = i
+			}
+		}
+		if behind < 0 || slices.ContainsFunc(r.j.tasks, func(inst instance) bool { return chainOf(inst).receiver(id) != nil }) {
+			out = append(out, id)
+			continue
+		}
+		out = append(out, r.resolve(r.old.Shape[behind].To)...)
+	}
+	return out
+}
+
+// waitingRow is a row that lay before a task, with its place in the merge over all copies of the task.
+type waitingRow struct {
+	key        Bound
+	lane, copy int
+	batch      stream.Batch
+	row        int
+}
+
+// waiting returns the rows that lay before the old copies of a task, in order.
+func (r *rescaler) waiting(olds []*TaskSnapshot) (out []stream.Batch, err error) {
+	var rows []waitingRow
+	merged := stream.MinTime
+	for p, o := range olds {
+		merged = max(merged, o.Inputs.Merged)
+		for i, q := range o.Inputs.Queued {
+			l := lane{bound: o.Inputs.Bound[i]}
+			for _, e := range q {
+				switch e.Kind {
+				case stream.EventWatermark:
+					l.bound = l.bound.max(Bound{e.Watermark, e.Seq})
+				case stream.EventBatch:
+					l.batch = e.Batch
+					for k := range e.Batch.Len() {
+						l.bound = l.key(k)
+						row := e.Batch.Row(k)
+						w := waitingRow{l.bound, i, p, e.Batch, row}
+						if k > 0 && e.Batch.Kind(row) == stream.UpdateAfter { // an update stays together
+							w.key = rows[len(rows)-1].key
+						}
+						rows = append(rows, w)
+					}
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b waitingRow) int {
+		return cmp.Or(cmp.Compare(a.key.Before, b.key.Before), cmp.Compare(a.key.Seq, b.key.Seq), cmp.Compare(a.lane, b.lane), cmp.Compare(a.copy, b.copy))
+	})
+	for len(rows) > 0 {
+		n := min(len(rows), r.j.o.BatchRows)
+		if last := rows[n-1]; n < len(rows) && last.batch.Kind(last.row) == stream.UpdateBefore {
+			n++
+		}
+		b, err := r.gather(rows[:n], &merged)
+		if err != nil {
+			for _, b := range out {
+				b.Release()
+			}
+			return nil, err
+		}
+		out = append(out, b)
+		rows = rows[n:]
+	}
+	return out, nil
+}
+
+// gather makes one batch of rows. merged is the watermark before the last one.
+func (r *rescaler) gather(rows []waitingRow, merged *stream.Time) (out stream.Batch, err error) {
+	all := func(has func(b stream.Batch) bool) bool {
+		return !slices.ContainsFunc(rows, func(w waitingRow) bool { return !has(w.batch) })
+	}
+	before := all(func(b stream.Batch) bool { return b.Before != nil })
+	seq := r.parallel && all(func(b stream.Batch) bool { return b.Seq != nil })
+	kinds := !all(func(b stream.Batch) bool { return b.Kinds == nil })
+	var runs []exchange.Run
+	for _, w := range rows {
+		if n := len(runs); n > 0 && runs[n-1].Record == w.batch.Record && runs[n-1].To == w.row {
+			runs[n-1].To++
+		} else {
+			runs = append(runs, exchange.Run{Record: w.batch.Record, From: w.row, To: w.row + 1})
+		}
+		if kinds {
+			out.Kinds = append(out.Kinds, w.batch.Kind(w.row))
+		}
+		if before {
+			*merged = max(*merged, w.batch.Before[w.row])
+			out.Before = append(out.Before, *merged)
+		}
+		if seq {
+			out.Seq = append(out.Seq, w.batch.Seq[w.row])
+		}
+	}
+	out.Record, err = exchange.Gather(r.j.o.Allocator, runs)
+	return out, err
+}
+
+// receiver finds an operator, a sink or an exchange of the chain by its id.
+func (c *chain) receiver(id string) receiver {
+	for _, n := range c.nodes {
+		if n.spec.ID == id {
+			return n
+		}
+	}
+	for _, s := range c.sinks {
+		if s.spec.ID == id {
+			return s
+		}
+	}
+	for _, w := range c.writers {
+		if w.spec.ID == id {
+			return w
+		}
+	}
+	return nil
+}
+
+// replayPending hands out what a restored snapshot holds for single consumers. That one of them wants no more is nothing to the others.
+func (c *chain) replayPending(ctx context.Context) error {
+	for len(c.pending) > 0 {
+		p := &c.pending[0]
+		for len(p.Events) > 0 {
+			e := p.Events[0]
+			p.Events = p.Events[1:]
+			if err := c.handPending(ctx, p.Targets, e); err != nil {
+				return err
+			}
+		}
+		c.pending = c.pending[1:]
+	}
+	return nil
+}
+
+func (c *chain) handPending(ctx context.Context, targets []string, e stream.Event) error {
+	if e.Kind == stream.EventBatch {
+		defer e.Batch.Release()
+	}
+	for _, id := range targets {
+		to := c.receiver(id)
+		if to == nil {
+			return fmt.Errorf("internal error: task %s has rows for %s, which it does not have", c.task.ID, id)
+		}
+		var err error
+		switch e.Kind {
+		case stream.EventBatch:
+			e.Batch.Retain()
+			err = to.batch(ctx, 0, e.Batch)
+		case stream.EventWatermark:
+			err = to.watermark(ctx, e.Watermark)
+		case stream.EventEnd:
+			err = to.end(ctx, 0)
+		}
+		if err != nil && !errors.Is(err, exec.ErrEnough) {
+			return err
+		}
+	}
+	return nil
+}
