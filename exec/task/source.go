@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"runtime/debug"
+	"slices"
 	"sort"
 	"sync/atomic"
 	"time"
@@ -271,7 +272,7 @@ func (s *source) learnAll(ctx context.Context, live []*split) error {
 
 func (s *source) addSplit(spec connectors.Split) *split {
 	sp := &split{spec: spec, pos: spec.Start, idx: len(s.splits), wm: stream.MinTime, first: stream.MinTime, heapAt: -1,
-		since: s.readingTime(), lastLife: s.readingTime()}
+		since: s.readingTime(), lastLife: s.readingTime(), limit: s.allowed}
 	sp.input = s.comb.Add()
 	s.splits = append(s.splits, sp)
 	return sp
@@ -476,9 +477,18 @@ func (s *source) idleCheck() {
 	if s.spec.IdleTimeout <= 0 {
 		return
 	}
+	var silent []int
 	for _, sp := range s.splits {
 		if s.mayIdle(sp) && len(sp.queue) == 0 && sp.lastAsked.Sub(sp.lastLife) >= s.spec.IdleTimeout {
-			s.comb.Idle(sp.input)
+			silent = append(silent, sp.input)
+		}
+	}
+	if silent == nil {
+		return
+	}
+	s.comb.Idle(silent...)
+	for _, sp := range s.splits {
+		if slices.Contains(silent, sp.input) {
 			s.publish(sp)
 		}
 	}

@@ -55,10 +55,16 @@ func (c *Combiner) Advance(i int, wm stream.Time) {
 	c.recompute()
 }
 
-// Idle tells that input i has no say until it speaks again.
-func (c *Combiner) Idle(i int) {
-	if c.states[i] == Active {
-		c.states[i] = IdleInput
+// Idle tells that inputs have no say until they speak again. Inputs that fall silent at one instant do so together: when they are the last ones the
+// combined watermark stays where it is, whatever their order.
+func (c *Combiner) Idle(inputs ...int) {
+	changed := false
+	for _, i := range inputs {
+		if c.states[i] == Active {
+			c.states[i], changed = IdleInput, true
+		}
+	}
+	if changed {
 		c.recompute()
 	}
 }

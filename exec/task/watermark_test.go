@@ -18,7 +18,8 @@ func timeText(t stream.Time) string {
 	return strconv.FormatInt(int64(t), 10)
 }
 
-// TestCombiner runs scripts: "0:5" input 0 speaks with watermark 5, "0:-" it speaks without one, "0i" goes idle, "0f" finishes, "+" adds an input.
+// TestCombiner runs scripts: "0:5" input 0 speaks with watermark 5, "0:-" it speaks without one, "0i" goes idle, "01i" both do at once, "0f" finishes, "+"
+// adds an input.
 // After each step the combined watermark is written down, with "~" behind it while all inputs are idle.
 func TestCombiner(t *testing.T) {
 	tests := []struct {
@@ -34,6 +35,10 @@ func TestCombiner(t *testing.T) {
 		{"wakes up behind: held until caught up", 2, "0:5 1i 0:20 1:7 0:30 1:19 1:25", "- 5 20 20 20 20 25"},
 		{"wakes up without a watermark", 2, "0:5 1i 0:20 1:- 0:30 1:22", "- 5 20 20 20 22"},
 		{"all idle: the watermark stays", 2, "0:5 1:9 0i 1i 0:6 0:7", "- 5 9 9~ 9 9"},
+		{"all idle, the slower one first: the other had a say in between", 2, "0:5 1:9 0i 1i 1:7", "- 5 9 9~ 9"},
+		{"all idle at once: the watermark stays", 2, "0:5 1:9 01i 0:6 1:7", "- 5 5~ 6 6"},
+		{"some idle at once", 3, "0:5 1:9 2:7 02i 1:8 1:10", "- - 5 9 9 10"},
+		{"idle without a watermark", 2, "0i 1i 0:5 1:3 1:6", "- -~ 5 5 5"},
 		{"idle again behind", 2, "0:5 1:9 1i 0:20 1:10 1i 0:21", "- 5 5 20 20 20 21"},
 		{"finished is absent", 2, "0:5 1:9 0f 1:10 1f", "- 5 9 10 end"},
 		{"finished and the rest idle is not the end", 2, "0:5 1:3 0f 1i 1:4 1f", "- 3 3 3~ 4 end"},
@@ -59,7 +64,11 @@ func TestCombiner(t *testing.T) {
 				case step == "+":
 					c.Add()
 				case strings.HasSuffix(step, "i"):
-					c.Idle(int(step[0] - '0'))
+					var all []int
+					for _, d := range strings.TrimSuffix(step, "i") {
+						all = append(all, int(d-'0'))
+					}
+					c.Idle(all...)
 				case strings.HasSuffix(step, "f"):
 					c.Finish(int(step[0] - '0'))
 				default:
