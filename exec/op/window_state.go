@@ -2,6 +2,7 @@ package op
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -590,6 +591,9 @@ func (w *windowState) restore(from exec.StateReader) error {
 	}
 	k := len(w.keyTypes)
 	for _, rec := range from.Table("groups") {
+		if has := rec.Schema().HasField("first_at"); has != w.emits {
+			return errors.New("the state was written with another setting of EMIT or table.exec.emit.*: it says which windows are kept")
+		}
 		word := func(c int) []int64 { return values[int64](rec.Column(k + c)) }
 		err := w.runs(rec, k, func(s *slice, rows []int32) error {
 			ids, err := w.groups(s, rec.Columns()[:k], rows, len(rows), 0, nil)

@@ -26,7 +26,7 @@ func (e *Emit) None() bool { return e == nil || e.Early < 0 && e.Lateness == 0 }
 func (e *Emit) String() string {
 	var parts []string
 	add := func(what string, d time.Duration) {
-		parts = append(parts, what+" "+span(d))
+		parts = append(parts, what+" "+d.String())
 	}
 	if e.Early >= 0 {
 		add("early", e.Early)
@@ -37,6 +37,3 @@ func (e *Emit) String() string {
 	}
 	return strings.Join(parts, ", ")
 }
-
-// span prints a duration: 10s, 1m30s, 0s.
-func span(d time.Duration) string { return d.String() }
