@@ -41,7 +41,7 @@ type reader struct {
 	asked    bool // Next found nothing
 	full     bool // paused because its queue is full and others starve
 	held     bool // paused from outside
-	dropped  bool // its queue was, while it was held: it is fetched again when it is resumed
+	trimmed  bool // its queue was, while it was held: the rest is fetched again when it is resumed
 	paused   bool // as the client knows it
 	closed   bool
 }
@@ -96,7 +96,7 @@ func (r *reader) Next(ctx context.Context) (connectors.Block, error) {
 			if r.at.stop >= 0 && list[n].Offset >= r.at.stop {
 				break
 			}
-			bytes += int64(len(list[n].Key)+len(list[n].Value)) + recordBytes
+			bytes += size(list[n])
 			n++
 		}
 		taken += bytes
@@ -189,17 +189,15 @@ func (r *reader) hold(on bool) {
 		s.held -= r.bytes
 	}
 	s.setPaused(r)
-	p, next := r.part, r.at.next
 	switch {
-	case on && s.held > s.maxHeld && r.live:
-		_ = s.charge(r, -r.bytes)
-		r.queue, r.live, r.dropped = nil, false, true
-		s.do(func() { s.client.RemoveConsumePartitions(map[string][]int32{p.topic: {p.num}}) })
-	case !on && r.dropped:
-		r.dropped = false
+	case on:
+		s.trim(r)
+	case r.trimmed:
+		r.trimmed = false
+		p, next := r.part, r.tail()
 		s.do(func() {
 			s.mu.Lock()
-			r.live = r.attached && !r.dropped
+			r.live = r.attached && !r.trimmed
 			s.mu.Unlock()
 			if r.live {
 				s.consume(p, next)
@@ -208,6 +206,40 @@ func (r *reader) hold(on bool) {
 	}
 	s.signal()
 }
+
+// trim gives up what the queue of a held reader has beyond its share; mu is held.
+func (s *source) trim(r *reader) {
+	share := s.maxHeld / int64(max(len(s.readers), 1))
+	if r.bytes <= share {
+		return
+	}
+	for n := len(r.queue); n > 0 && r.bytes > share; n = len(r.queue) {
+		c := &r.queue[n-1]
+		if r.bytes-c.bytes >= share || len(c.records) == 1 {
+			_ = s.charge(r, -c.bytes)
+			r.queue = r.queue[:n-1]
+			continue
+		}
+		keep, left := 0, share-(r.bytes-c.bytes)
+		kept := int64(0)
+		for ; keep < len(c.records) && kept < left; keep++ {
+			kept += size(c.records[keep])
+		}
+		gone := c.bytes - kept
+		c.records, c.bytes, c.next = c.records[:keep:keep], kept, 0
+		_ = s.charge(r, -gone)
+		break
+	}
+	if !r.live {
+		return
+	}
+	r.live, r.trimmed = false, true
+	p := r.part
+	s.do(func() { s.client.RemoveConsumePartitions(map[string][]int32{p.topic: {p.num}}) })
+}
+
+// size is what a record takes.
+func size(r *kgo.Record) int64 { return int64(len(r.Key)+len(r.Value)) + recordBytes }
 
 // detach stops fetching; mu of the source is held.
 func (r *reader) detach() {

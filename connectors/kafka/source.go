@@ -435,7 +435,7 @@ func (s *source) setPaused(r *reader) {
 func (s *source) put(f kgo.FetchTopicPartition) {
 	c := chunk{records: f.Records}
 	for _, r := range f.Records {
-		c.bytes += int64(len(r.Key)+len(r.Value)) + recordBytes
+		c.bytes += size(r)
 	}
 	s.mu.Lock()
 	r := s.reader(f.Topic, f.Partition)
@@ -445,6 +445,9 @@ func (s *source) put(f kgo.FetchTopicPartition) {
 	}
 	r.queue = append(r.queue, c)
 	err := s.charge(r, c.bytes)
+	if r.held {
+		s.trim(r)
+	}
 	r.signal()
 	s.mu.Unlock()
 	if err != nil {

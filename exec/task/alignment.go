@@ -9,8 +9,8 @@ import (
 )
 
 // Alignment says how the splits of a source wait for those of its group: one whose watermark is more than MaxDrift ahead of the lowest in the group is
-// paused. What is allowed is found anew every UpdateInterval; in between a split that passes it is paused too, but none is resumed. All sources of a job
-// that name the same Group are in it; drift and interval are each source's own.
+// paused. What is allowed is found anew every UpdateInterval; in between a split that passes it is paused too, but none is resumed. Before the first update
+// a split may go MaxDrift beyond its own first watermark. All sources of a job that name the same Group are in it; drift and interval are each source's own.
 type Alignment struct {
 	Group          string
 	MaxDrift       time.Duration
@@ -22,6 +22,10 @@ func (a Alignment) on() bool { return a.Group != "" && a.MaxDrift > 0 && a.Updat
 // AlignmentStats tells how alignment treats a split.
 type AlignmentStats struct {
 	Group string
+	// Limit is the watermark behind which the split is paused.
+	Limit stream.Time
+	// WaitUntil is until when the group waits for its first watermark; zero for a split that has not been opened.
+	WaitUntil time.Time
 	// Paused says that the split is not read now.
 	Paused bool
 	// Drift is how far its watermark is ahead of the lowest in the group (alignmentDriftFromGroupMin); 0 while it has none or has ended, or the group has none.
@@ -64,7 +68,11 @@ type mark struct {
 	watermark stream.Time // MinTime: it has none yet
 	out       bool        // idle or at its end: it has no say
 	idleAt    time.Time   // when it will be idle unless a row comes; zero for never
+	waitUntil time.Time   // until when its first watermark is waited for
 }
+
+// alignmentGrace is how long a split that has been opened is waited for before it has given anything: what the others may do depends on where it begins.
+const alignmentGrace = time.Second
 
 func newAligner(clock connectors.Clock) *aligner { return &aligner{clock: clock, start: clock.Now()} }
 
@@ -86,10 +94,10 @@ func (a *aligner) join(spec Alignment, wake func()) *member {
 }
 
 // restore puts back what a snapshot has. A due time that has passed meanwhile is none: the other sources have to begin first.
-func (a *aligner) restore(m *member, allowed stream.Time, due time.Time) {
+func (a *aligner) restore(m *member, allowed stream.Time, due time.Time, updates int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	m.allowed = allowed
+	m.allowed, m.updates = allowed, updates
 	if now := a.clock.Now(); due.After(now) {
 		m.due = due
 	} else {
@@ -104,7 +112,7 @@ func (a *aligner) publish(m *member, i int, at mark) {
 	for len(m.marks) <= i {
 		m.marks = append(m.marks, mark{watermark: stream.MinTime})
 	}
-	if old := m.marks[i]; old.watermark != at.watermark || old.out != at.out {
+	if old := m.marks[i]; old.watermark != at.watermark || old.out != at.out || old.waitUntil != at.waitUntil {
 		m.group.version++
 	}
 	m.marks[i] = at
@@ -140,6 +148,9 @@ func (a *aligner) look(m *member, paused int) (allowed stream.Time, updates int6
 		// The update is as of the last due time that has come, whenever somebody looks.
 		at := o.due.Add(now.Sub(o.due) / o.spec.UpdateInterval * o.spec.UpdateInterval)
 		o.due = at.Add(o.spec.UpdateInterval)
+		if a.waits(o.group, at) {
+			continue // all stays as it was
+		}
 		o.allowed, o.version = allowedAt(a.lowest(o.group, at), o.spec.MaxDrift), o.group.version
 		o.updates++
 		if o != m && o.paused > 0 && o.wake != nil {
@@ -162,11 +173,11 @@ func (a *aligner) next(m *member, paused int) (at time.Time, some bool) {
 	return at, some
 }
 
-// dueOf returns what a snapshot of m has.
-func (a *aligner) dueOf(m *member) (allowed stream.Time, due time.Time) {
+// stateOf returns what a snapshot of m has.
+func (a *aligner) stateOf(m *member) (allowed stream.Time, due time.Time, updates int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return m.allowed, m.due
+	return m.allowed, m.due, m.updates
 }
 
 // groupMin returns the lowest watermark of m's group now; false when no split has a say.
@@ -176,6 +187,18 @@ func (a *aligner) groupMin(m *member) (stream.Time, bool) {
 	defer a.mu.Unlock()
 	low := a.lowest(m.group, now)
 	return low, low != stream.MaxTime
+}
+
+// waits reports that a split of the group has not begun yet and is to be waited for at an instant.
+func (a *aligner) waits(g *group, at time.Time) bool {
+	for _, m := range a.members {
+		for _, k := range m.marks {
+			if m.group == g && !k.out && k.watermark == stream.MinTime && at.Before(k.waitUntil) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // lowest is the lowest watermark of a group's splits at an instant, MaxTime when none has a say: those that are idle or at their end have none, and those

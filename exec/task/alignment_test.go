@@ -51,6 +51,11 @@ func TestAllowed(t *testing.T) {
 			{at: 0, split: 1, mark: at(30), want: none}, {at: 2700 * ms, want: 11, update: 1}, {at: 3 * time.Second, want: 40, update: 2}}},
 		{"one that wakes up behind takes it back", second[:1], []step{{at: 0, split: 0, mark: at(50), want: none}, {at: time.Second, want: 60, update: 1},
 			{at: time.Second, split: 1, mark: at(5), want: 60, update: 1}, {at: 2 * time.Second, want: 15, update: 2}}},
+		{"one that has just been opened is waited for", second[:1], []step{{at: 0, split: 0, mark: at(50), want: none},
+			{at: 500 * ms, split: 1, mark: &mark{watermark: stream.MinTime, waitUntil: start.Add(1500 * ms)}, want: none}, {at: time.Second, want: none},
+			{at: 1200 * ms, split: 1, mark: &mark{watermark: 7, waitUntil: start.Add(1500 * ms)}, want: none}, {at: 2 * time.Second, want: 17, update: 1}}},
+		{"but not for ever", second[:1], []step{{at: 0, split: 0, mark: at(50), want: none},
+			{at: 0, split: 1, mark: &mark{watermark: stream.MinTime, waitUntil: start.Add(1500 * ms)}, want: none}, {at: time.Second, want: none}, {at: 2 * time.Second, want: 60, update: 1}}},
 		{"no overflow", []Alignment{{"g", 1 << 62, time.Second}}, []step{{at: 0, mark: at(stream.MaxTime - 5), want: none}, {at: time.Second, want: none, update: 1}}},
 	} {
 		clock := NewVirtualClock(start)

@@ -62,9 +62,10 @@ type SourceSnapshot struct {
 	Ended    bool
 	Short    bool // nobody wanted the rest
 	Vacant   bool // it was idle because there was no split that could speak
-	// Allowed is the highest watermark that alignment reads on from, AlignAt when it is found anew.
+	// Allowed is the highest watermark that alignment reads on from, as of the last of its Updates, AlignAt when it is found anew.
 	Allowed stream.Time
 	AlignAt time.Time
+	Updates int64
 }
 
 // SplitSnapshot says how far a split was read: from Position, the first Skip rows of the block that begins there were consumed.
@@ -200,6 +201,7 @@ func (c *chain) snapshot(ctx context.Context, into *TaskSnapshot) error {
 	for _, s := range c.sinks {
 		into.count(s.spec.ID, s.metrics)
 	}
+	maps.Copy(into.Counters, c.kept)
 	return nil
 }
 

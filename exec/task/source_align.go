@@ -21,7 +21,7 @@ func (s *source) publish(sp *split) {
 	if s.member == nil {
 		return
 	}
-	s.job.aligner.publish(s.member, sp.idx, mark{watermark: sp.wm, out: sp.finished || s.comb.State(sp.input) != Active, idleAt: s.idleAt(sp)})
+	s.job.aligner.publish(s.member, sp.idx, mark{watermark: sp.wm, out: sp.finished || s.comb.State(sp.input) != Active, idleAt: s.idleAt(sp), waitUntil: sp.waitUntil})
 }
 
 // pausing reports whether alignment may pause splits: not where their order is defined, nor where a backfill waits for the rows.
@@ -38,6 +38,7 @@ func (s *source) align() {
 	}
 	s.allowed, s.updates = allowed, updates
 	for _, sp := range s.splits {
+		sp.limit = allowed
 		switch {
 		case sp.finished:
 		case sp.paused && sp.wm <= allowed:
@@ -45,6 +46,22 @@ func (s *source) align() {
 		case !sp.paused && sp.wm > allowed && !s.silent(sp):
 			s.pause(sp)
 		}
+	}
+}
+
+// awaitFirst has the group wait for the first watermark of a split that has just been opened.
+func (s *source) awaitFirst(sp *split) {
+	if s.pausing() && sp.wm == stream.MinTime && sp.waitUntil.IsZero() {
+		sp.waitUntil = s.job.o.Clock.Now().Add(alignmentGrace)
+		s.publish(sp)
+	}
+}
+
+// begins notes the first watermark of a split. Before the first update nothing is known of the group; a split may go as far then as the drift allows from
+// its own beginning, or all of a short history would be read before the others have been looked at.
+func (s *source) begins(sp *split, first stream.Time) {
+	if s.updates == 0 && sp.limit == stream.MaxTime && first != stream.MinTime {
+		sp.limit = allowedAt(first, s.spec.Align.MaxDrift)
 	}
 }
 
@@ -57,18 +74,26 @@ func (s *source) silent(sp *split) bool {
 // hold tells the group where a split is now, and pauses it when it has passed what is allowed.
 func (s *source) hold(sp *split) {
 	s.publish(sp)
-	if s.pausing() && !sp.paused && !sp.finished && sp.wm > s.allowed && s.comb.State(sp.input) == Active {
+	if !s.pausing() {
+		return
+	}
+	s.begins(sp, sp.wm)
+	if !sp.paused && !sp.finished && sp.wm > sp.limit && s.comb.State(sp.input) == Active {
 		s.pause(sp)
 	}
 }
 
 // alignedEnd returns where in b the rows end that may be taken: with the one that takes the split past what is allowed.
 func (s *source) alignedEnd(b *block, sp *split) int {
-	if !s.pausing() || s.allowed == stream.MaxTime || b.prefix == nil {
+	if !s.pausing() || b.prefix == nil {
 		return b.n
 	}
 	behind := b.prefix[b.next+1 : b.n+1] // watermark behind each row
-	return b.next + min(1+sort.Search(len(behind), func(i int) bool { return behind[i] > s.allowed }), len(behind))
+	reaches := func(wm stream.Time) int { return sort.Search(len(behind), func(i int) bool { return behind[i] > wm }) }
+	if first := reaches(stream.MinTime); sp.wm == stream.MinTime && first < len(behind) {
+		s.begins(sp, behind[first])
+	}
+	return b.next + min(1+reaches(sp.limit), len(behind))
 }
 
 // pause sets a split aside: what was read of it waits, and no more is read.
@@ -121,7 +146,7 @@ func (s *source) alignmentOf(sp *split, low stream.Time, some bool) *AlignmentSt
 	if s.member == nil {
 		return nil
 	}
-	a := &AlignmentStats{Group: s.spec.Align.Group, Paused: sp.paused, Pauses: sp.pauses, PausedFor: sp.pausedFor}
+	a := &AlignmentStats{Group: s.spec.Align.Group, Limit: sp.limit, WaitUntil: sp.waitUntil, Paused: sp.paused, Pauses: sp.pauses, PausedFor: sp.pausedFor}
 	if sp.paused {
 		a.PausedFor += s.job.o.Clock.Now().Sub(sp.pausedAt)
 	}
@@ -136,7 +161,7 @@ func (s *source) alignmentPosition(out *SourceSnapshot) (low stream.Time, some b
 	if s.member == nil {
 		return 0, false
 	}
-	out.Allowed, out.AlignAt = s.job.aligner.dueOf(s.member)
+	out.Allowed, out.AlignAt, out.Updates = s.job.aligner.stateOf(s.member)
 	return s.job.aligner.groupMin(s.member)
 }
 
@@ -155,13 +180,13 @@ func (s *source) restoreAlignment(from *SourceSnapshot) {
 		return
 	}
 	if !from.AlignAt.IsZero() {
-		s.allowed = from.Allowed
-		s.job.aligner.restore(s.member, from.Allowed, from.AlignAt)
+		s.allowed, s.updates = from.Allowed, from.Updates
+		s.job.aligner.restore(s.member, from.Allowed, from.AlignAt, from.Updates)
 	}
 	for i, ss := range from.Splits {
 		sp := s.splits[i]
 		if a := ss.Alignment; a != nil {
-			sp.pauses, sp.pausedFor = a.Pauses, a.PausedFor
+			sp.limit, sp.waitUntil, sp.pauses, sp.pausedFor = a.Limit, a.WaitUntil, a.Pauses, a.PausedFor
 			if a.Paused && s.pausing() && !sp.finished {
 				s.beginPause(sp)
 			}

@@ -62,7 +62,7 @@ func newAlignedJob(t *testing.T, idle time.Duration, threads, batch, block int, 
 	a.task = func() *Task {
 		task := scanOf(a.src, 0, sinkTarget(&fakeSink{log: &a.log}))
 		task.Source.Open = func() (connectors.Source, error) { return pausableSource{a.src, &a.calls}, nil }
-		task.Source.Need = NeedNone
+		task.Source.Need, task.Source.NullRows = NeedNone, NullKeep
 		task.Source.IdleTimeout = idle
 		task.Source.Align = Alignment{"g", 10 * time.Microsecond, time.Second}
 		return task
@@ -181,6 +181,35 @@ func TestAlignment(t *testing.T) {
 					})
 				}
 			}
+		}
+	}
+}
+
+// TestFirstInterval: before the first update a split may go as far as the drift allows from its own beginning.
+func TestFirstInterval(t *testing.T) {
+	for _, block := range []int{1, 2, 100} {
+		for _, restore := range []bool{false, true} {
+			a := newAlignedJob(t, 0, 1, 8192, block, live("a", fakeRow{id: 11, null: true}, row(12, 100), row(13, 111), row(14, 112)), live("b", row(21, 50)))
+			is := func(what, rows, splits string) {
+				t.Helper()
+				if got := a.came(); got != rows {
+					t.Errorf("%s: rows %q, want %q", what, got, rows)
+				}
+				if got := a.splits(); got != splits {
+					t.Errorf("%s: splits %q, want %q", what, got, splits)
+				}
+				if restore {
+					a.restart()
+				}
+			}
+			is("at the beginning", "11 12 13 21", "a paused +61 1x 0s, b active +0 0x 0s")
+			a.src.add(1, row(22, 60), row(23, 61), row(24, 62))
+			is("b", "22 23", "a paused +50 1x 0s, b paused +0 1x 0s")
+			a.src.add(0, row(15, 113))
+			is("held", "", "a paused +50 1x 0s, b paused +0 1x 0s")
+			a.advance(time.Second)
+			is("the first update", "24", "a paused +49 1x 1s, b active +0 1x 1s")
+			a.j.Cancel()
 		}
 	}
 }

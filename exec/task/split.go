@@ -46,6 +46,8 @@ type split struct {
 	since          time.Time
 	judged         time.Time // processing time by which the rows to skip were found to be too far ahead or not
 	// Alignment: a paused split is not read, and its blocks are not among those that have arrived.
+	limit         stream.Time // paused behind it
+	waitUntil     time.Time   // until when the group waits for its first watermark
 	paused        bool
 	pausedAt      time.Time
 	pausedReading time.Time // the same, by source.readingTime
@@ -325,6 +327,7 @@ func (s *source) openSplit(ctx context.Context, sp *split) error {
 	}
 	sp.reader = r
 	s.open++
+	s.awaitFirst(sp)
 	return nil
 }
 
