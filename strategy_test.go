@@ -659,3 +659,44 @@ func (f *forgetful) Snapshot() ([]byte, error) {
 	}
 	return nil, nil
 }
+
+// TestStrategyAlignment: WithAlignment is 'scan.watermark.alignment.*', together with a generator and its tick.
+func TestStrategyAlignment(t *testing.T) {
+	clock := weir.NewVirtualClock(tenOClock)
+	db := open(t, weir.Options{Clock: clock})
+	column := types.Column{Name: "ts", Type: types.TimestampOf(3)}
+	slow, fast := testTable(t, "slow", "", column), testTable(t, "fast", "", column)
+	strategy := weir.MonotonousTimestamps().WithAlignment("g'1", time.Minute, 2*time.Second)
+	for name, table := range map[string]*test.Table{"slow": slow, "fast": fast} {
+		if err := db.RegisterTable(name, weir.WithWatermarks(plain{table}, strategy)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Exec(t.Context(), "CREATE TABLE gone (ts TIMESTAMP(3)) WITH ('connector' = 'blackhole')"); err != nil {
+		t.Fatal(err)
+	}
+	job, err := db.Start(t.Context(), "INSERT INTO gone SELECT ts FROM slow UNION ALL SELECT ts FROM fast")
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := func(table *test.Table, minute int, d time.Duration, rows int64) {
+		t.Helper()
+		if err := table.Append(0, fmt.Sprintf("2024-05-01 11:%02d:00", minute)); err != nil {
+			t.Fatal(err)
+		}
+		if err := job.Sync(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := clock.Advance(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		if got := job.Stats().RowsIn; got != rows {
+			t.Errorf("minute %d: %d rows were read, not %d", minute, got, rows)
+		}
+	}
+	step(slow, 0, 0, 1)
+	step(fast, 30, 2*time.Second, 2)
+	step(fast, 31, 2*time.Second, 2) // more than a minute ahead of the slow one
+	step(slow, 29, time.Second, 3)
+	step(slow, 29, time.Second, 5) // the update lets it go on
+}

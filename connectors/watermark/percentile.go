@@ -17,7 +17,7 @@ import (
 // The delays are counted in buckets of at most 1/16 of their length, whose upper ends are taken: the delay is never too short by the bucketing. Every
 // 65536 rows all counts are halved, so that it follows what is now. No clock has a part in it.
 func Percentile(args []any) (Generator, error) {
-	usage := errors.New("usage: PERCENTILE_WATERMARK(ts, 0.99 [, INTERVAL '1' SECOND, INTERVAL '1' MINUTE]): the share, the least and the greatest delay")
+	usage := errors.New("usage: PERCENTILE_WATERMARK(ts, 0.99 [, INTERVAL '1' SECOND, INTERVAL '1' MINUTE]): the share, the least and the greatest delay, which are constants")
 	if len(args) != 1 && len(args) != 3 {
 		return nil, usage
 	}
