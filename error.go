@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/weir-sql/weir/exec/expr"
 	"github.com/weir-sql/weir/parser"
 	"github.com/weir-sql/weir/parser/ast"
+	"github.com/weir-sql/weir/types"
 )
 
 // Error is an error for the user: what, where, why and what to do.
@@ -29,12 +31,12 @@ func (e *Error) Error() string {
 	if e.Line > 0 {
 		fmt.Fprintf(&sb, "%d:%d: ", e.Line, e.Column)
 	}
-	sb.WriteString(e.Msg)
+	sb.WriteString(printable(e.Msg))
 	if e.Code != "" {
 		fmt.Fprintf(&sb, " [%s]", e.Code)
 	}
 	if e.Hint != "" {
-		sb.WriteString("; " + e.Hint)
+		sb.WriteString("; " + printable(e.Hint))
 	}
 	return sb.String()
 }
@@ -45,11 +47,11 @@ func (e *Error) Unwrap() error { return e.cause }
 // Render gives the error with the line of the script and a caret under the place. text is the script, name its file name or "". The error's
 // position must be that of the script: see Statement.Place.
 func (e *Error) Render(text, name string) string {
-	pe := &parser.Error{Pos: ast.Pos{Offset: e.Offset, Line: e.Line, Column: e.Column}, End: e.End, Msg: e.Msg, Hint: e.Hint, Code: e.Code}
+	pe := &parser.Error{Pos: ast.Pos{Offset: e.Offset, Line: e.Line, Column: e.Column}, End: e.End, Msg: printable(e.Msg), Hint: printable(e.Hint), Code: e.Code}
 	if e.Line > 0 {
 		return pe.Render(text, name)
 	}
-	s := e.Msg
+	s := pe.Msg
 	if name != "" {
 		s = name + ": " + s
 	}
@@ -58,9 +60,18 @@ func (e *Error) Render(text, name string) string {
 	}
 	s += "\n"
 	if e.Hint != "" {
-		s += "  hint: " + e.Hint + "\n"
+		s += "  hint: " + pe.Hint + "\n"
 	}
 	return s
+}
+
+// printable escapes what data has brought into a message, but for line ends.
+func printable(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		lines[i] = types.Printable(l)
+	}
+	return strings.Join(lines, "\n")
 }
 
 func newError(code, msg, hint string) *Error { return &Error{Code: code, Msg: msg, Hint: hint} }
@@ -81,7 +92,13 @@ func asError(err error) error {
 	if e := plannerError(err); e != nil {
 		return e
 	}
-	return &Error{Code: "WEIR-4001", Msg: err.Error(), cause: err}
+	e := &Error{Code: "WEIR-4001", Msg: err.Error(), cause: err}
+	var failed *expr.Error
+	if errors.As(err, &failed) && failed.Where.Line > 0 {
+		w := failed.Where
+		e.Line, e.Column, e.Offset, e.End = w.Line, w.Column, w.Offset, w.Offset+len(w.Text)
+	}
+	return e
 }
 
 // Statement is one statement of a script.

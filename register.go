@@ -96,7 +96,7 @@ func (s *goSource) table(d connectors.Declaration) (*goTable, error) {
 			return nil, fmt.Errorf("column %s: the Go type %s has no such field", col.Name, s.elem)
 		}
 		if have := s.fields[i].column.Type; have.Kind != col.Type.Kind && !types.Implicit(have, col.Type) {
-			return nil, fmt.Errorf("column %s: the Go field is a %s, which does not fit %s", col.Name, have, col.Type)
+			return nil, fmt.Errorf("column %s: the Go field is %s, which does not fit %s", col.Name, types.Article(have.String()), col.Type)
 		}
 		t.fields = append(t.fields, i)
 	}

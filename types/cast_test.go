@@ -43,7 +43,7 @@ func TestCast(t *testing.T) {
 		{float32(0.1), FloatType, DoubleType, "0.10000000149011612", ""},
 		{DecOf(167772175, 1), DecimalOf(10, 1), FloatType, "1.6777218E7", ""},
 		{int64(9007199791611905), BigIntType, FloatType, "9.0072E15", ""},
-		{"x", StringType, IntType, "", "not a INT: 'x'"},
+		{"x", StringType, IntType, "", "not an INT: 'x'"},
 		{int32(1), IntType, DateType, "", "cannot cast INT to DATE"},
 		// Zones: measured on Flink.
 		{at("2024-03-31 02:30:00"), TimestampOf(3), TimestampLTZOf(3), "2024-03-31 03:30:00.000", ""},
@@ -68,12 +68,12 @@ func TestCast(t *testing.T) {
 		{TimestampVal(math.MaxInt64), TimestampLTZOf(9), TimestampOf(9), "", "value 2262-04-12 01:47:16.854775807 does not fit TIMESTAMP(9)"},
 		// Nested.
 		{[]any{"1", nil, " 2 "}, ArrayOf(StringType), ArrayOf(IntType), "[1, NULL, 2]", ""},
-		{[]any{"x"}, ArrayOf(StringType), ArrayOf(IntType), "", "not a INT: 'x'"},
+		{[]any{"x"}, ArrayOf(StringType), ArrayOf(IntType), "", "not an INT: 'x'"},
 		{[]any{"x"}, ArrayOf(StringType), IntType, "", "cannot cast ARRAY<STRING> to INT"},
 		{MapVal{{"1", int32(2)}, {"01", int32(3)}}, MapOf(StringType, IntType), MapOf(IntType, StringType), "{1=3}", ""},
 		{MapVal{{"1", int32(2)}, {"01", int32(3)}}, MultisetOf(StringType), MultisetOf(IntType), "{1=5}", ""},
 		{RowVal{int32(1), "y"}, RowOf(Field{"a", IntType}, Field{"b", StringType}), RowOf(Field{"c", StringType}, Field{"d", CharOf(2)}), "(1, y )", ""},
-		{RowVal{int32(1), "y"}, RowOf(Field{"a", IntType}, Field{"b", StringType}), RowOf(Field{"c", StringType}, Field{"d", IntType}), "", "field d: not a INT: 'y'"},
+		{RowVal{int32(1), "y"}, RowOf(Field{"a", IntType}, Field{"b", StringType}), RowOf(Field{"c", StringType}, Field{"d", IntType}), "", "field d: not an INT: 'y'"},
 		{RowVal{int32(1)}, RowOf(Field{"a", IntType}), RowOf(), "", "cannot cast ROW<`a` INT> to ROW<>"},
 		{nil, StringType, IntType, "NULL", ""},
 		{nil, NullType, ArrayOf(IntType), "NULL", ""},

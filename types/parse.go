@@ -7,7 +7,6 @@ import (
 	"math/bits"
 	"strconv"
 	"time"
-	"unicode/utf8"
 	"unsafe"
 )
 
@@ -16,13 +15,13 @@ import (
 // ValueError is the error of a text or a value that a type cannot take.
 type ValueError struct {
 	Type   string // what was wanted: "BIGINT"
-	Value  string // the text, cut when it is long
+	Value  string // the text as Show gives it, cut when it is long
 	Reason string // why not; empty when the text says it all
 }
 
 // Error is such as `not a BIGINT: '1x'` or `not a TINYINT: '300' (out of range)`.
 func (e *ValueError) Error() string {
-	s := fmt.Sprintf("not a %s: '%s'", e.Type, e.Value)
+	s := fmt.Sprintf("not %s: '%s'", Article(e.Type), e.Value)
 	if e.Reason != "" {
 		s += " (" + e.Reason + ")"
 	}
@@ -30,16 +29,7 @@ func (e *ValueError) Error() string {
 }
 
 func valueError(typ string, b []byte, reason string) error {
-	const most = 100
-	v := string(b)
-	if len(v) > most {
-		cut := most
-		for cut > 0 && !utf8.RuneStart(v[cut]) {
-			cut--
-		}
-		v = v[:cut] + "..."
-	}
-	return &ValueError{Type: typ, Value: v, Reason: reason}
+	return &ValueError{Type: typ, Value: Show(b, 100), Reason: reason}
 }
 
 const (

@@ -83,7 +83,7 @@ func TestParseValue(t *testing.T) {
 			}
 			if err != nil {
 				var ve *ValueError
-				if !errors.As(err, &ve) || !strings.Contains(err.Error(), ve.Type) || !strings.HasPrefix(err.Error(), "not a ") {
+				if !errors.As(err, &ve) || !strings.Contains(err.Error(), ve.Type) || !strings.HasPrefix(err.Error(), "not "+Article(ve.Type)+": ") {
 					t.Errorf("%q as %s: odd error %v", r.text, tt.t, err)
 				}
 				continue
@@ -108,7 +108,7 @@ func TestParseErrors(t *testing.T) {
 	}{
 		{"1x", BigIntType.NotNull(), "not a BIGINT: '1x'"},
 		{"300", TinyIntType, "not a TINYINT: '300' (out of range)"},
-		{"", IntType, "not a INT: '' (empty text)"},
+		{"", IntType, "not an INT: '' (empty text)"},
 		{"1000", DecimalOf(5, 2), "not a DECIMAL(5, 2): '1000' (out of range)"},
 		{"2024-02-30", DateType, "not a DATE: '2024-02-30' (no such day)"},
 		{"2024-05-01T10:00:00", TimestampOf(3), "not a TIMESTAMP(3): '2024-05-01T10:00:00' (expected yyyy-mm-dd hh:mm:ss[.fraction])"},

@@ -11,6 +11,7 @@ import (
 	"github.com/weir-sql/weir/connectors"
 	"github.com/weir-sql/weir/exec/expr"
 	"github.com/weir-sql/weir/exec/stream"
+	"github.com/weir-sql/weir/parser/ast"
 	"github.com/weir-sql/weir/planner/logical"
 	"github.com/weir-sql/weir/types"
 )
@@ -27,13 +28,13 @@ func evaluator(e logical.Expr) (expr.Evaluator, error) {
 		if err != nil {
 			return nil, err
 		}
-		return expr.Call(e.Name, e.Units, args, e.Type, text(e.Text, e))
+		return expr.Call(e.Name, e.Units, args, e.Type, where(e.Text, e))
 	case *logical.Cast:
 		arg, err := evaluator(e.Arg)
 		if err != nil {
 			return nil, err
 		}
-		return expr.Cast(arg, e.Type, e.Try, text(e.Text, e))
+		return expr.Cast(arg, e.Type, e.Try, where(e.Text, e))
 	case *logical.Case:
 		var conds, results []expr.Evaluator
 		for _, w := range e.Whens {
@@ -92,11 +93,19 @@ func evaluators(es []logical.Expr) ([]expr.Evaluator, error) {
 }
 
 // text is what an error shows of an expression: as it was written, or as the plan prints it.
-func text(written string, e logical.Expr) string {
+func where(written string, e logical.Expr) expr.Where {
 	if written != "" {
-		return written
+		return placed(written, logical.PosOf(e))
 	}
-	return e.String()
+	return expr.Where{Text: e.String()} // not of the statement's text
+}
+
+// placed is an expression of the statement's text.
+func placed(text string, pos ast.Pos) expr.Where {
+	if text == "" {
+		return expr.Where{}
+	}
+	return expr.Where{Text: text, Line: pos.Line, Column: pos.Column, Offset: pos.Offset}
 }
 
 // Fold returns what computes a constant expression (no columns, nothing volatile) for the planner. An error is one that the expression has at run time:

@@ -24,13 +24,13 @@ type AggSpec struct {
 	Separator string
 	// IgnoreNulls is set for ARRAY_AGG(x IGNORE NULLS).
 	IgnoreNulls bool
-	// Where is the text of the call, for errors.
-	Where string
+	// Where is the call, for errors.
+	Where Where
 }
 
 // fail is an error of the aggregate as the user sees it.
 func (s *AggSpec) fail(format string, a ...any) error {
-	return fmt.Errorf("%s in `%s`", fmt.Sprintf(format, a...), s.Where)
+	return s.Where.fail(fmt.Errorf(format, a...))
 }
 
 // AggInput is the rows that an accumulator takes: row number Rows[i] of Args (i when Rows is nil) belongs to group Groups[i].

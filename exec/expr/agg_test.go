@@ -27,7 +27,7 @@ func aggCases() []AggSpec {
 	all := []AggSpec{{Name: "COUNT", Result: types.BigIntType}}
 	add := func(name string, ts []types.Type, result func(types.Type) types.Type) {
 		for _, t := range ts {
-			all = append(all, AggSpec{Name: name, Args: []types.Type{t}, Result: result(t), Separator: "|", Where: name + "(x)"})
+			all = append(all, AggSpec{Name: name, Args: []types.Type{t}, Result: result(t), Separator: "|", Where: Where{Text: name + "(x)"}})
 		}
 	}
 	rule := func(f func(types.Type) (types.Type, bool)) func(types.Type) types.Type {
@@ -480,7 +480,7 @@ func TestMergeOrder(t *testing.T) {
 func TestOverflow(t *testing.T) {
 	mem := memory.NewGoAllocator()
 	sum := func(name string, arg types.Type, vals ...any) string {
-		s := AggSpec{Name: name, Args: []types.Type{arg}, Where: name + "(x)"}
+		s := AggSpec{Name: name, Args: []types.Type{arg}, Where: Where{Text: name + "(x)"}}
 		s.Result, _ = types.SumType(arg)
 		if name == "AVG" {
 			s.Result, _ = types.AvgType(arg)

@@ -89,13 +89,13 @@ func checkRows(t *testing.T, r *rand.Rand, c catalog.Call, s catalog.Signature, 
 		ts = append(ts, typ)
 		if !typ.SameKind(s.Args[i]) {
 			var err error
-			if e, err = expr.Cast(e, s.Args[i], true, "cast"); err != nil {
+			if e, err = expr.Cast(e, s.Args[i], true, expr.Where{Text: "cast"}); err != nil {
 				t.Fatalf("%s%v: argument %d cannot be cast from %s to %s", c.Name, c.Args, i, typ, s.Args[i])
 			}
 		}
 		args[i] = e
 	}
-	e, err := expr.Call(c.Name, c.Units, args, s.Result, "the call")
+	e, err := expr.Call(c.Name, c.Units, args, s.Result, expr.Where{Text: "the call"})
 	if err != nil {
 		return // a bad constant
 	}

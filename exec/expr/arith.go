@@ -133,7 +133,7 @@ func (e *arithEval) firstFailure(in Input, l, r operand, f func(i int) error) er
 			return nil
 		}
 		if err := f(i); err != nil {
-			return fmt.Errorf("%w in `%s`", err, e.where)
+			return e.where.fail(err)
 		}
 		return nil
 	})

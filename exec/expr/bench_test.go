@@ -48,17 +48,17 @@ func benchEvaluators(b *testing.B) map[string]Evaluator {
 	lit := func(v any, t types.Type) Evaluator { return Literal(v, t.NotNull()) }
 	call := func(name string, r types.Type, args ...Evaluator) Evaluator { return mustCallT(b, name, r, args...) }
 	unit := func(name, unit string, r types.Type, args ...Evaluator) Evaluator {
-		e, err := Call(name, []string{unit}, args, r, name)
+		e, err := Call(name, []string{unit}, args, r, Where{Text: name})
 		if err != nil {
 			b.Fatal(err)
 		}
 		return e
 	}
-	toDouble, err := Cast(col(0, l), d, false, "cast")
+	toDouble, err := Cast(col(0, l), d, false, Where{Text: "cast"})
 	if err != nil {
 		b.Fatal(err)
 	}
-	toText, err := Cast(col(0, l), s, false, "cast")
+	toText, err := Cast(col(0, l), s, false, Where{Text: "cast"})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -275,7 +275,7 @@ func (e *nullIfEval) Eval(ctx *Context, in Input) (arrow.Array, error) {
 }
 
 // comparable2 casts two operands to the type that they are compared as.
-func comparable2(l, r Evaluator, where string) (Evaluator, Evaluator, error) {
+func comparable2(l, r Evaluator, where Where) (Evaluator, Evaluator, error) {
 	a, b := l.Type(), r.Type()
 	t := a
 	switch {

@@ -11,10 +11,10 @@ import (
 )
 
 // newCast is Cast. Casts that change nothing but the SQL type hand their column on.
-func newCast(arg Evaluator, to types.Type, try bool, where string) (Evaluator, error) {
+func newCast(arg Evaluator, to types.Type, try bool, where Where) (Evaluator, error) {
 	from := arg.Type()
 	if !types.CanCast(from, to) {
-		return nil, fmt.Errorf("cannot cast %s to %s in `%s`", from, to, where)
+		return nil, where.fail(fmt.Errorf("cannot cast %s to %s", from, to))
 	}
 	if v, ok := constant(arg); ok && !needsZone(from, to) {
 		if c, err := types.Cast(v, from, to, nil); err == nil {
@@ -66,7 +66,7 @@ type castEval struct {
 	to    types.Type
 	try   bool
 	same  bool // the column does not change
-	where string
+	where Where
 }
 
 func (e *castEval) Type() types.Type      { return e.to }

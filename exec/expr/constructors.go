@@ -14,9 +14,9 @@ func Case(conds, results []Evaluator, els Evaluator, t types.Type) Evaluator {
 	return &caseEval{conds: conds, results: results, els: els, t: t}
 }
 
-// Cast is CAST(arg AS to), or TRY_CAST, which gives NULL where CAST fails. where is the text of the expression. Casts between TIMESTAMP and
+// Cast is CAST(arg AS to), or TRY_CAST, which gives NULL where CAST fails. Casts between TIMESTAMP and
 // TIMESTAMP_LTZ, and those to text, use the zone of the Context.
-func Cast(arg Evaluator, to types.Type, try bool, where string) (Evaluator, error) {
+func Cast(arg Evaluator, to types.Type, try bool, where Where) (Evaluator, error) {
 	return newCast(arg, to, try, where)
 }
 
@@ -34,7 +34,7 @@ func Map(args []Evaluator, t types.Type) Evaluator {
 }
 
 func mustCall(name string, args []Evaluator, t types.Type) Evaluator {
-	e, err := Call(name, nil, args, t, name)
+	e, err := Call(name, nil, args, t, Where{Text: name})
 	if err != nil {
 		panic(fmt.Sprintf("expr: %s: %v", name, err)) // these builders do not fail
 	}

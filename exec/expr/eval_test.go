@@ -15,7 +15,7 @@ import (
 
 func mustCallT(t testing.TB, name string, result types.Type, args ...Evaluator) Evaluator {
 	t.Helper()
-	e, err := Call(name, nil, args, result, name)
+	e, err := Call(name, nil, args, result, Where{Text: name})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestCasts(t *testing.T) {
 	for _, from := range ts {
 		for _, to := range ts {
 			if !types.CanCast(from, to) {
-				if _, err := Cast(Column(0, from), to, false, "c"); err == nil {
+				if _, err := Cast(Column(0, from), to, false, Where{Text: "c"}); err == nil {
 					t.Errorf("%s to %s is taken, although it cannot be cast", from, to)
 				}
 				continue
@@ -146,7 +146,7 @@ func TestCasts(t *testing.T) {
 			rec := batchOf(t, mem, []types.Type{from}, [][]any{vals}, n, r.IntN(2)*3)
 			in := Input{Record: rec, Rows: n, Selection: randomSelection(r, n)}
 			for _, try := range []bool{false, true} {
-				e, err := Cast(Column(0, from), to, try, "CAST(x)")
+				e, err := Cast(Column(0, from), to, try, Where{Text: "CAST(x)"})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -218,7 +218,7 @@ func TestErrors(t *testing.T) {
 			"integer overflow: 10000000000 SECONDS do not fit INT"},
 	}
 	for _, tt := range tests {
-		e, err := Call(tt.name, tt.units, tt.args, tt.result, "the text")
+		e, err := Call(tt.name, tt.units, tt.args, tt.result, Where{Text: "the text"})
 		if err == nil {
 			mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
 			_, err = e.Eval(NewContext(mem, nil), Input{Rows: 1})

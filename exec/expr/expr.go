@@ -81,8 +81,8 @@ func Column(i int, t types.Type) Evaluator { return &column{i: i, t: t} }
 func Literal(v any, t types.Type) Evaluator { return &literal{v: v, t: t} }
 
 // Call applies the function or operator called name (canonical: upper case, operators by their sign) to args, which already have the types that the
-// function's signature in the catalog asks for. units are the time units and other words of the call. where is the text of the expression for errors.
-func Call(name string, units []string, args []Evaluator, result types.Type, where string) (Evaluator, error) {
+// function's signature in the catalog asks for. units are the time units and other words of the call.
+func Call(name string, units []string, args []Evaluator, result types.Type, where Where) (Evaluator, error) {
 	build := builders[name]
 	if build == nil {
 		return nil, fmt.Errorf("function %s is not supported", name)
@@ -96,12 +96,12 @@ type call struct {
 	units  []string
 	args   []Evaluator
 	result types.Type
-	where  string
+	where  Where
 }
 
 // fail is an error of the call as the user sees it: `division by zero in a / b`.
 func (c *call) fail(format string, a ...any) error {
-	return fmt.Errorf("%s in `%s`", fmt.Sprintf(format, a...), c.where)
+	return c.where.fail(fmt.Errorf(format, a...))
 }
 
 // builder turns a call into an Evaluator.

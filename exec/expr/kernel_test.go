@@ -337,7 +337,7 @@ func checkKernel(t *testing.T, r *rand.Rand, typ types.Type, op string, n, round
 	}
 	rec := batchOf(t, mem, []types.Type{typ, typ}, cols, n, r.IntN(3)*7)
 	defer rec.Release()
-	e, err := Call(op, nil, args, result, "a "+op+" b")
+	e, err := Call(op, nil, args, result, Where{Text: "a " + op + " b"})
 	if err != nil {
 		t.Fatal(err)
 	}

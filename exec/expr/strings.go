@@ -164,7 +164,7 @@ func init() {
 			out, err = base64.RawStdEncoding.DecodeString(strings.TrimRight(string(b), "="))
 		}
 		if err != nil || strings.ContainsAny(string(b), "\r\n") {
-			return "", fmt.Errorf("'%s' is no base64 text", b)
+			return "", fmt.Errorf("'%s' is no base64 text", types.Show(b, 80))
 		}
 		return string(out), nil
 	}))

@@ -184,7 +184,7 @@ var benchSchema = types.Schema{{Name: "auction", Type: types.BigIntType}, {Name:
 
 func BenchmarkCalcFilter(b *testing.B) {
 	i := types.BigIntType
-	filter, err := expr.Call("<", nil, []expr.Evaluator{expr.Column(1, i), expr.Literal(int64(100), i)}, types.BooleanType, "price < 100")
+	filter, err := expr.Call("<", nil, []expr.Evaluator{expr.Column(1, i), expr.Literal(int64(100), i)}, types.BooleanType, expr.Where{Text: "price < 100"})
 	if err != nil {
 		b.Fatal(err)
 	}

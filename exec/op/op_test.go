@@ -32,7 +32,7 @@ func cols(nameType ...any) types.Schema {
 // call is an aggregate over columns of in.
 func call(in types.Schema, name string, args ...int) op.Aggregate {
 	a := op.Aggregate{Filter: -1, Args: args}
-	a.Spec = expr.AggSpec{Name: name, Where: name, Separator: ","}
+	a.Spec = expr.AggSpec{Name: name, Where: expr.Where{Text: name}, Separator: ","}
 	for _, c := range args {
 		a.Spec.Args = append(a.Spec.Args, in[c].Type)
 	}
@@ -262,7 +262,7 @@ func operators(t *testing.T) map[string]optest.Operator {
 	ops["single value"] = grouped(false, kv, nil, call(kv, "SINGLE_VALUE", 1))
 
 	up := cols("v", bigint, "k", str)
-	more, err := expr.Call(">", nil, []expr.Evaluator{expr.Column(1, bigint), expr.Literal(int64(2), bigint)}, types.BooleanType, "v > 2")
+	more, err := expr.Call(">", nil, []expr.Evaluator{expr.Column(1, bigint), expr.Literal(int64(2), bigint)}, types.BooleanType, expr.Where{Text: "v > 2"})
 	if err != nil {
 		t.Fatal(err)
 	}

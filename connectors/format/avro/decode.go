@@ -42,7 +42,7 @@ var errShort = errors.New("the record is cut off")
 func NewReader(w Schema, columns types.Schema) (*Reader, error) {
 	rec, ok := deref(w).(*avro.RecordSchema)
 	if !ok {
-		return nil, fmt.Errorf("the writer's schema is a %s, not a record", w.Type())
+		return nil, fmt.Errorf("the writer's schema is %s, not a record", types.Article(string(w.Type())))
 	}
 	r := &Reader{}
 	found := make([]bool, len(columns))
@@ -411,7 +411,7 @@ func putDecimal(c *colbuf.Col, b []byte, scale int) error {
 		ten := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(scale-c.Type.Scale)), nil)
 		q, r := new(big.Int).QuoRem(v, ten, new(big.Int))
 		if r.Sign() != 0 {
-			return fmt.Errorf("a number with %d digits behind the point does not fit a %s", scale, c.Type.WithNull(true))
+			return fmt.Errorf("a number with %d digits behind the point does not fit %s", scale, types.Article(c.Type.WithNull(true).String()))
 		}
 		v = q
 	}

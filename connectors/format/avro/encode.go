@@ -32,7 +32,7 @@ type valueWriter func(dst []byte, a arrow.Array, i int) ([]byte, error)
 func NewWriter(s Schema, columns types.Schema) (*Writer, error) {
 	rec, ok := deref(s).(*avro.RecordSchema)
 	if !ok {
-		return nil, fmt.Errorf("the schema is a %s, not a record", s.Type())
+		return nil, fmt.Errorf("the schema is %s, not a record", types.Article(string(s.Type())))
 	}
 	w := &Writer{}
 	for _, f := range rec.Fields() {
@@ -192,7 +192,7 @@ func notNull(s Schema, t types.Type) (valueWriter, error) {
 		return func(dst []byte, a arrow.Array, i int) ([]byte, error) {
 			n, ok := at[a.(*array.String).Value(i)]
 			if !ok {
-				return dst, fmt.Errorf("'%s' is no symbol of the enum", a.(*array.String).Value(i))
+				return dst, fmt.Errorf("'%s' is no symbol of the enum", types.Show([]byte(a.(*array.String).Value(i)), 80))
 			}
 			return appendLong(dst, int64(n)), nil
 		}, nil

@@ -134,7 +134,7 @@ func quoteAll(names []string) string {
 		more = fmt.Sprintf(" and %d more", len(names)-most)
 		names = names[:most]
 	}
-	return "'" + strings.Join(names, "', '") + "'" + more
+	return "'" + types.Printable(strings.Join(names, "', '")) + "'" + more
 }
 
 func (d *decoder) declares(name string) bool { return d.columns.Index(name) >= 0 }

@@ -132,7 +132,7 @@ func (e *encoder) element(arr arrow.Array, i int, t types.Type) error {
 		return err
 	}
 	if s := string(e.buf[from:]); strings.Contains(s, e.cfg.array) || s == e.cfg.null {
-		return fmt.Errorf("'%s' cannot be written as an element of an ARRAY or ROW: it would be read as something else; choose another 'csv.array-element-delimiter' or 'csv.null-literal', or the format 'json'", s)
+		return fmt.Errorf("'%s' cannot be written as an element of an ARRAY or ROW: it would be read as something else; choose another 'csv.array-element-delimiter' or 'csv.null-literal', or the format 'json'", types.Show([]byte(s), 80))
 	}
 	return nil
 }
@@ -152,7 +152,7 @@ func (e *encoder) text(dst []byte, s string) ([]byte, error) {
 		return append(dst, s...), nil
 	}
 	if c.quote == 0 {
-		return dst, fmt.Errorf("'%s' cannot be written without quotes; remove 'csv.disable-quote-character'", s)
+		return dst, fmt.Errorf("'%s' cannot be written without quotes; remove 'csv.disable-quote-character'", types.Show([]byte(s), 80))
 	}
 	dst = append(dst, c.quote)
 	for i := 0; i < len(s); i++ {

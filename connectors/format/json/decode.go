@@ -317,7 +317,7 @@ func reason(b []byte, err error) string {
 	for end < len(b) && !utf8.RuneStart(b[end]) {
 		end++
 	}
-	return fmt.Sprintf("%s at column %d: %s", s.what, s.at+1, b[s.at:end])
+	return fmt.Sprintf("%s at column %d: %s", s.what, s.at+1, types.Printable(string(b[s.at:end])))
 }
 
 // fail handles a bad record by the policy.

@@ -271,7 +271,7 @@ func appendValue(b array.Builder, arr arrow.Array, i int, t types.Type) error {
 			d, err = d.Rescale(t.Precision, t.Scale)
 		}
 		if err != nil {
-			return fmt.Errorf("%s does not fit %s", arr.ValueStr(i), t)
+			return fmt.Errorf("%s does not fit %s", types.Show([]byte(arr.ValueStr(i)), 80), t)
 		}
 		b.(*array.Decimal128Builder).Append(d.Num)
 		return nil
@@ -479,7 +479,7 @@ func appendTime(b *array.Time32Builder, arr arrow.Array, i int, t types.Type) er
 		nanos = int64(a.Value(i)) * (1e9 / perSecond[a.DataType().(*arrow.Time64Type).Unit])
 	}
 	if nanos < 0 || nanos >= types.NanosPerDay {
-		return fmt.Errorf("%s is no time of day", arr.ValueStr(i))
+		return fmt.Errorf("%s is no time of day", types.Show([]byte(arr.ValueStr(i)), 80))
 	}
 	ms := nanos / 1e6
 	if t.Precision < 3 {

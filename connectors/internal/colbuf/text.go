@@ -150,20 +150,7 @@ type TextError struct {
 
 // Error is such as `'x' is not a BIGINT`.
 func (e *TextError) Error() string {
-	t := e.Text
-	if len(t) > 80 {
-		cut := 77
-		for cut > 0 && !utf8.RuneStart(t[cut]) {
-			cut--
-		}
-		t = t[:cut] + "..."
-	}
-	typ := e.Type.WithNull(true).String()
-	article := "a"
-	if typ[0] == 'I' || typ[0] == 'A' {
-		article = "an"
-	}
-	s := fmt.Sprintf("'%s' is not %s %s", t, article, typ)
+	s := fmt.Sprintf("'%s' is not %s", types.Show([]byte(e.Text), 80), types.Article(e.Type.WithNull(true).String()))
 	if e.Cause != "" {
 		s += ": " + e.Cause
 	}
