@@ -513,7 +513,7 @@ func (b *builder) expand(n *physical.Expand, id string, in *stage) (*stage, erro
 	for _, c := range constants {
 		var conds, results []expr.Evaluator
 		for k, p := range n.Projects {
-			is, err := expr.Call("=", nil, []expr.Evaluator{set, expr.Literal(int64(k), types.BigIntType.NotNull())}, types.BooleanType.NotNull(), "grouping set")
+			is, err := expr.Call("=", nil, []expr.Evaluator{set, expr.Literal(int64(k), types.BigIntType.NotNull())}, types.BooleanType.NotNull(), expr.Where{Text: "grouping set"})
 			if err != nil {
 				return nil, err
 			}
@@ -583,7 +583,7 @@ func windowConfig(g *physical.WindowGrouping, is, out types.Schema) (op.WindowAg
 func aggregates(calls []logical.AggregateCall, is types.Schema) ([]op.Aggregate, error) {
 	var out []op.Aggregate
 	for _, c := range calls {
-		s := expr.AggSpec{Name: c.Func, Result: c.Type, IgnoreNulls: c.IgnoreNulls, Where: c.Text}
+		s := expr.AggSpec{Name: c.Func, Result: c.Type, IgnoreNulls: c.IgnoreNulls, Where: placed(c.Text, c.Pos)}
 		args := c.Args
 		if c.Func == "LISTAGG" && len(args) == 2 {
 			lit := c.Literals[1]
