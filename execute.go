@@ -349,8 +349,10 @@ func (db *DB) Check(ctx context.Context, sql string) (notes []Note, err error) {
 	if err != nil {
 		return notes, asError(err)
 	}
-	for _, x := range p.Extensions {
-		notes = append(notes, extensionNote(x))
+	if p != nil {
+		for _, x := range p.Extensions {
+			notes = append(notes, extensionNote(x))
+		}
 	}
 	for _, w := range append(p.Warnings, p.Advice...) {
 		notes = append(notes, warningNote(w))
@@ -386,7 +388,9 @@ func portabilityText(x ast.Extension) string {
 	what := map[ast.ExtensionKind]string{
 		ast.ExtNotEqual: "Flink has no !=", ast.ExtHint: "Flink refuses hints that it does not know", ast.ExtReservedWord: "Flink reserves this word",
 		ast.ExtFileTable: "Flink has no files as tables", ast.ExtStatement: "Flink has no such statement", ast.ExtSeveralOnLine: "Flink's client takes one statement a line",
-		ast.ExtTableOption: "Flink refuses options that it does not know",
+		ast.ExtTableOption: "Flink refuses options that it does not know", ast.ExtMemoryTable: "Flink has no tables without a connector",
+		ast.ExtGroupBy:  "Flink groups by expressions, not by aliases or positions",
+		ast.ExtInferred: "Flink does not infer the columns of a table",
 	}[x.Kind]
 	if what == "" {
 		what = "Flink does not take this"
@@ -395,7 +399,16 @@ func portabilityText(x ast.Extension) string {
 }
 
 func portableHint(x ast.Extension) string {
-	if x.Portable == "" {
+	switch {
+	case x.Kind == ast.ExtFileTable:
+		return "declare a table: SHOW CREATE TABLE " + x.Text + " writes the declaration"
+	case x.Kind == ast.ExtInferred:
+		return "declare them: SHOW CREATE TABLE " + x.Text + " writes the declaration"
+	case x.Kind == ast.ExtMemoryTable:
+		return "declare a connector: WITH ('connector' = ..)"
+	case x.Kind == ast.ExtSeveralOnLine:
+		return "begin the statement on a line of its own"
+	case x.Portable == "":
 		return ""
 	}
 	return "write " + x.Portable

@@ -12,12 +12,13 @@ import (
 	"github.com/weir-sql/weir/planner/rules"
 )
 
-// Plan plans a statement, or carries it out where that is a matter of the catalog. SET, RESET and what concerns jobs is the caller's. Errors are *Error.
+// Plan plans a statement, or carries it out where that is a matter of the catalog. SET, RESET and what concerns jobs is the caller's. Errors are *Error;
+// with one the result has nothing but the Extensions found before.
 func Plan(ctx context.Context, stmt ast.Statement, env Env) (*Result, error) {
 	p := &planning{ctx: ctx, env: &env, b: bind.New(ctx, &env, stmt.Base())}
 	r, err := p.statement(stmt)
 	if err != nil {
-		return nil, err
+		return &Result{Extensions: p.b.Extensions}, err
 	}
 	r.Warnings = append(r.Warnings, p.b.Warnings...)
 	r.Extensions = append(r.Extensions, p.b.Extensions...)

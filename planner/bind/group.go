@@ -210,7 +210,7 @@ func (g *groupBinder) key(e ast.Expr) (int, error) {
 		if _, ok := it.X.(*ast.Star); ok {
 			return 0, logical.Errorf(e, logical.CodeOrdinal, "name the column", "GROUP BY %d: that is *", k+1)
 		}
-		sb.b.extend(e, ast.ExtSyntax, sb.b.text(it.X))
+		sb.b.extend(e, ast.ExtGroupBy, sb.b.text(it.X))
 		x, err = sb.b.expr(it.X, s)
 	} else {
 		x, err = g.named(e, s)
@@ -247,7 +247,7 @@ func (g *groupBinder) named(e ast.Expr, s *scope) (logical.Expr, error) {
 			if aerr != nil {
 				return nil, aerr
 			}
-			sb.b.extend(e, ast.ExtSyntax, sb.b.text(it.X))
+			sb.b.extend(e, ast.ExtGroupBy, sb.b.text(it.X))
 			return y, nil
 		}
 	}
