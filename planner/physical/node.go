@@ -185,11 +185,11 @@ func demands(n Node) (order bool, wm WatermarkNeed) {
 	case *Union:
 		return p.OrderNeeded, p.WatermarkNeed
 	case *WindowAggregate:
-		if n.Emit != nil {
+		if n.Emit != nil && !n.Window.Proctime {
 			// It acts between two rows: its changes are those of the rows one by one.
 			return true, NeedExact
 		}
-		return p.OrderNeeded || anyOrderDependent(n.Aggregates), NeedLate
+		return p.OrderNeeded || n.Emit != nil || anyOrderDependent(n.Aggregates), NeedLate
 	case *LateRows:
 		return true, NeedNone
 	case *LocalWindowAggregate:
