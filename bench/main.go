@@ -5,6 +5,8 @@
 //
 //	go run ./bench                    # 10M bids, about 30 minutes on two cores
 //	go run ./bench -bids 1000000 -runs 3 -formats json
+//	go run ./bench -kafka             # Kafka only: against a bare consumer, and memory while nobody reads
+//	go run ./bench -sections watermarks,kafka
 package main
 
 import (
@@ -17,6 +19,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -32,6 +35,13 @@ var (
 	only    = flag.String("query", "", "only queries whose name contains this")
 	cores   = flag.String("threads", "1,2", "numbers of threads")
 	write   = flag.String("write", "", "write the report to this file too")
+
+	sections  = flag.String("sections", "duckdb,disorder,watermarks,startup,files,kafka,memory", "what to measure")
+	onlyKafka = flag.Bool("kafka", false, "the same as -sections kafka,memory")
+	records   = flag.Int("records", 3_000_000, "number of records in the topic")
+	waiting   = flag.Int64("waiting", 1024, "MiB in the topic whose rows nobody takes")
+	blocked   = flag.Duration("blocked", time.Minute, "for how long nobody takes them")
+	bare      = flag.String("bare", "", "be the bare consumer: ADDRESS TOPIC RECORDS (the benchmark calls itself so)")
 )
 
 // header begins docs/performance.md.
@@ -60,22 +70,34 @@ type figures struct {
 func main() {
 	log.SetFlags(0)
 	flag.Parse()
-	if err := prepare(); err != nil {
+	if f := strings.Fields(*bare); len(f) == 3 {
+		n, err := strconv.Atoi(f[2])
+		if err == nil {
+			err = bareConsumer(f[0], f[1], n)
+		}
+		if err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
+	if *onlyKafka {
+		*sections = "kafka,memory"
+	}
+	wanted := strings.Split(*sections, ",")
+	if err := prepare(wanted); err != nil {
 		log.Fatal(err)
 	}
 	var out strings.Builder
 	fmt.Fprintf(&out, "%d bids, medians of %d runs, %d cores, %s, DuckDB %s (Python), %s\n\n", *bids, *runs, runtime.NumCPU(), runtime.Version(), duckVersion, time.Now().Format("2006-01-02"))
-	if err := against(&out); err != nil {
-		log.Fatal(err)
-	}
-	if err := disorder(&out); err != nil {
-		log.Fatal(err)
-	}
-	if err := startup(&out); err != nil {
-		log.Fatal(err)
-	}
-	if err := manyFiles(&out); err != nil {
-		log.Fatal(err)
+	known := map[string]func(*strings.Builder) error{"duckdb": against, "disorder": disorder, "watermarks": watermarks, "startup": startup, "files": manyFiles, "kafka": kafka, "memory": kafkaMemory}
+	for _, s := range wanted {
+		measure := known[s]
+		if measure == nil {
+			log.Fatalf("unknown section %q: they are duckdb, disorder, watermarks, startup, files, kafka, memory", s)
+		}
+		if err := measure(&out); err != nil {
+			log.Fatal(err)
+		}
 	}
 	fmt.Print(out.String())
 	if *write != "" {
@@ -96,8 +118,8 @@ func sh(name string, args ...string) error {
 
 func data(kind string) string { return fmt.Sprintf("%s-%d", kind, *bids) }
 
-// prepare builds the engine and what is not there yet of data and DuckDB.
-func prepare() error {
+// prepare builds the engine and what is not there yet of the data and of DuckDB.
+func prepare(wanted []string) error {
 	if err := os.MkdirAll(*dir, 0o755); err != nil {
 		return err
 	}
@@ -105,6 +127,13 @@ func prepare() error {
 		if err := sh("go", "build", "-o", path(out), pkg); err != nil {
 			return err
 		}
+	}
+	bidData := false
+	for _, s := range wanted {
+		bidData = bidData || s == "duckdb" || s == "disorder" || s == "watermarks"
+	}
+	if !bidData {
+		return nil
 	}
 	for kind, args := range map[string][]string{"usual": {"-formats", *formats}, "ordered": {"-formats", "json", "-maxdelay", "0"}, "late": {"-formats", "json", "-late", "0.01"}} {
 		if _, err := os.Stat(path(data(kind))); err == nil {
@@ -120,7 +149,7 @@ func prepare() error {
 			return err
 		}
 	}
-	if _, err := os.Stat(path("duckdb", "bin", "python")); err == nil {
+	if _, err := os.Stat(path("duckdb", "bin", "python")); err == nil || !slices.Contains(wanted, "duckdb") {
 		return nil
 	}
 	if err := sh("python3", "-m", "venv", path("duckdb")); err != nil {
