@@ -11,6 +11,12 @@ import (
 	"github.com/weir-sql/weir/types"
 )
 
+// Time is event time: microseconds since 1970, UTC (of a TIMESTAMP: of its wall clock).
+type Time = stream.Time
+
+// MinTime is before all times: no watermark yet.
+const MinTime = stream.MinTime
+
 // Generator makes the watermarks of one split. One goroutine calls it. A watermark w promises that no more rows with an event time at or before w will
 // come; one that is behind an earlier one has no effect. A panic ends the query with an error that names table and split.
 type Generator interface {
