@@ -532,7 +532,7 @@ func (o *EmittingWindowAggregate) advance(wm stream.Time, out exec.Output) error
 			break
 		}
 		// A late row that no late firing has shown is shown now: nothing is lost with the state.
-		if err := o.fire(first, o.before(o.ends(first.end)), out); err != nil {
+		if err := o.fire(first, o.before(o.ends(first.end).Add(-1)), out); err != nil {
 			return err
 		}
 		if err := o.flush(out); err != nil {
@@ -551,7 +551,8 @@ func (o *EmittingWindowAggregate) advance(wm stream.Time, out exec.Output) error
 // before is the watermark before a result that the watermark at releases.
 func (o *EmittingWindowAggregate) before(at stream.Time) stream.Time {
 	if o.w.env.Partitions > 1 {
-		// What this copy has seen of the watermark depends on its share of the rows; the results of all copies are put in order by what does not.
+		// What this copy has seen of the watermark depends on its share of the rows; the results of all copies are put in order by what does not. The end
+		// of a lateness is before a window that closes at the same watermark, as it is in one copy.
 		return max(o.last, o.forwarded(at.Add(-1)))
 	}
 	return o.last

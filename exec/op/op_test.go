@@ -226,6 +226,14 @@ func operators(t *testing.T) map[string]optest.Operator {
 		ops[name] = optest.Operator{New: func() []exec.Operator { return []exec.Operator{op.NewEmittingWindowAggregate(cfg, e)} },
 			Inputs: []types.Schema{events}, Output: out, Time: -1, Keys: key}
 	}
+	zoned, hours := windowed(op.Window{Kind: op.Tumble, Size: 1800 * second, LTZ: true, Precision: 3}, local, nil, call(local, "COUNT"))
+	zone, err := time.LoadLocation("America/New_York")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ops["emit new york"] = optest.Operator{New: func() []exec.Operator {
+		return []exec.Operator{op.NewEmittingWindowAggregate(zoned, op.Emission{Early: never, Late: 0, Lateness: 600 * second})}
+	}, Inputs: []types.Schema{local}, Output: hours, Zone: zone, Before: true}
 	lateSets, rolledLate := windowed(tumble, sets, []int{1, 3}, call(sets, "COUNT"))
 	lateSets.SetColumn = 3
 	ops["emit rollup"] = optest.Operator{New: func() []exec.Operator {

@@ -130,6 +130,9 @@ func (o *results) full() bool {
 
 // flush emits the changes that wait, without those that change nothing.
 func (o *results) flush(out exec.Output) error {
+	if o.n == 0 && len(o.changes) == 0 {
+		return nil
+	}
 	vals := make([]arrow.Array, len(o.values))
 	for i, v := range o.values {
 		vals[i] = v.NewArray()
