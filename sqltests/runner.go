@@ -26,6 +26,8 @@ type Config struct {
 	Settings map[string]string
 	// CheckpointEach takes a checkpoint and restores it after every word of time and every row of input.
 	CheckpointEach bool
+	// Parallelisms, with CheckpointEach, are those that streams are restored at, in turn; empty: their own.
+	Parallelisms []int
 	// SortOutput compares blocks without ORDER BY sorted, because parallelism differs from the file's own.
 	SortOutput bool
 	// Connectors replaces the built-in ones.

@@ -47,8 +47,9 @@ func Find(paths []string) ([]string, error) {
 type Variant struct {
 	Name     string
 	Settings map[string]string
-	Each     bool // checkpoint and restore after every row and every word of time
-	Sorted   bool // compare blocks without ORDER BY sorted
+	Each     bool  // checkpoint and restore after every row and every word of time
+	Rescale  []int // with Each: the parallelism of each restore, in turn
+	Sorted   bool  // compare blocks without ORDER BY sorted
 }
 
 // Matrix lists the configurations that may not change any result.
@@ -59,6 +60,7 @@ func Matrix() []Variant {
 		{Name: "batch-size=2", Settings: map[string]string{"weir.batch-size": "2"}},
 		{Name: "parallelism=4", Settings: map[string]string{"parallelism.default": "4"}, Sorted: true},
 		{Name: "restore", Each: true},
+		{Name: "rescale", Each: true, Rescale: []int{4, 2, 1, 3}, Sorted: true},
 		{Name: "optimizer=off", Settings: map[string]string{"weir.optimizer": "off"}},
 	}
 }
@@ -72,7 +74,7 @@ func (v Variant) With(cfg Config) Config {
 	for k, s := range v.Settings {
 		settings[k] = s
 	}
-	cfg.Settings, cfg.CheckpointEach, cfg.SortOutput = settings, v.Each, v.Sorted
+	cfg.Settings, cfg.CheckpointEach, cfg.Parallelisms, cfg.SortOutput = settings, v.Each, v.Rescale, v.Sorted
 	if v.Name != "default" {
 		cfg.Rewrite = false
 	}

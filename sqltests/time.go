@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,10 +22,12 @@ type stream struct {
 	looked int      // lines that changelog has shown
 	table  *weir.FinalTable
 	// saved is the last checkpoint with what had been emitted up to it.
-	saved    *weir.Snapshot
-	savedLog int
-	stopped  bool
-	expected bool
+	saved       *weir.Snapshot
+	savedLog    int
+	stopped     bool
+	expected    bool
+	parallelism string // of its last restart; "" is the session's
+	restores    int    // by Config.CheckpointEach
 }
 
 // timeWord runs Weir's own words.
@@ -93,8 +96,10 @@ func (r *run) timeWord(ctx context.Context, rec *Record) error {
 		case "stop":
 			return r.stop(ctx, s)
 		}
-		n, _ := rec.arg("parallelism")
-		return r.restart(ctx, s, n)
+		if n, ok := rec.arg("parallelism"); ok {
+			s.parallelism = n
+		}
+		return r.restart(ctx, s)
 	}
 	return fmt.Errorf("unknown word %q", rec.Word)
 }
@@ -143,6 +148,16 @@ func (r *run) startStream(ctx context.Context, name, sql string) error {
 
 // launch starts the query of s; with a snapshot it goes on from there.
 func (r *run) launch(ctx context.Context, s *stream, from *weir.Snapshot) error {
+	if s.parallelism != "" {
+		back := "RESET 'parallelism.default'"
+		if own, ok := r.db.Config()["parallelism.default"]; ok {
+			back = fmt.Sprintf("SET 'parallelism.default' = '%s'", own)
+		}
+		if _, err := r.db.ExecuteWith(ctx, fmt.Sprintf("SET 'parallelism.default' = '%s'", s.parallelism), weir.ExecOptions{}); err != nil {
+			return err
+		}
+		defer func() { _, _ = r.db.ExecuteWith(ctx, back, weir.ExecOptions{}) }()
+	}
 	res, err := r.db.ExecuteWith(r.ctx, s.sql, weir.ExecOptions{Restore: from, OnBatch: s.take, Background: true})
 	if err != nil {
 		return err
@@ -192,7 +207,11 @@ func (r *run) after(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("checkpoint of stream %s: %w", s.name, err)
 		}
-		if err := r.restart(ctx, s, ""); err != nil {
+		if n := len(r.cfg.Parallelisms); n > 0 {
+			s.parallelism = strconv.Itoa(r.cfg.Parallelisms[s.restores%n])
+			s.restores++
+		}
+		if err := r.restart(ctx, s); err != nil {
 			return fmt.Errorf("restore of stream %s: %w", s.name, err)
 		}
 	}
@@ -373,14 +392,9 @@ func (s *stream) drop() {
 }
 
 // restart drops the running query and starts it from its last checkpoint, or anew: what was emitted since is taken back.
-func (r *run) restart(ctx context.Context, s *stream, parallelism string) error {
+func (r *run) restart(ctx context.Context, s *stream) error {
 	if !s.stopped {
 		if err := s.job.Cancel(); err != nil && s.job.State() == weir.JobFailed && !s.expected {
-			return err
-		}
-	}
-	if parallelism != "" {
-		if _, err := r.db.ExecuteWith(ctx, fmt.Sprintf("SET 'parallelism.default' = '%s'", parallelism), weir.ExecOptions{}); err != nil {
 			return err
 		}
 	}

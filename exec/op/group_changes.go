@@ -1,9 +1,11 @@
 package op
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -141,7 +143,7 @@ func (o *GroupAggregate) Finish(_ context.Context, out exec.Output) error {
 			return err
 		}
 		b := stream.Batch{Record: newRecord(o.schema, append(cols, res...), len(part))}
-		if len(o.born) > 0 { // of several copies, whose results are put in order behind
+		if len(o.born) > 0 && o.env.Partitions > 1 { // of several copies, whose results are put in order behind
 			b.Seq, b.Before = make([]int64, len(part)), make([]stream.Time, len(part))
 			for i, g := range part {
 				b.Seq[i], b.Before[i] = o.born[g], stream.MaxTime
@@ -215,7 +217,7 @@ func (o *GroupAggregate) Snapshot(_ context.Context, to exec.StateWriter) error 
 	fs := append(append(keyFields(o.keyArrow()), wordFields("row_count", "born")...), stateFields(o.aggs.stateTypes())...)
 	cols := append(o.table.Keys(mem, groups), words(len(groups), func(i int) int64 { return o.count[groups[i]] }), words(len(groups), func(i int) int64 {
 		if len(o.born) == 0 {
-			return -1
+			return int64(i) // fewer than there were rows: they stay before all groups to come
 		}
 		return o.born[groups[i]]
 	}))
@@ -248,6 +250,36 @@ func (o *GroupAggregate) Snapshot(_ context.Context, to exec.StateWriter) error 
 	return err
 }
 
+// restoreOrder gives groups their ids in the order in which they first came, where results come out in that order: other copies may have held them before.
+func (o *GroupAggregate) restoreOrder(recs []arrow.RecordBatch, k int) error {
+	if !o.cfg.Final || k == 0 {
+		return nil
+	}
+	type place struct {
+		born int64
+		rec  arrow.RecordBatch
+		row  int32
+	}
+	var all []place
+	for _, rec := range recs {
+		for i, n := range values[int64](rec.Column(k + 1)) {
+			all = append(all, place{n, rec, int32(i)})
+		}
+	}
+	born := func(a, b place) int { return cmp.Compare(a.born, b.born) }
+	if slices.IsSortedFunc(all, born) {
+		return nil
+	}
+	slices.SortStableFunc(all, born)
+	var id [1]int32
+	for _, p := range all {
+		if err := o.table.Groups(p.rec.Columns()[:k], []int32{p.row}, 1, id[:]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (o *GroupAggregate) restore(from exec.StateReader) error {
 	k := len(o.cfg.Keys)
 	find := func(rec arrow.RecordBatch) ([]int32, error) {
@@ -258,6 +290,9 @@ func (o *GroupAggregate) restore(from exec.StateReader) error {
 		o.grow()
 		return ids, nil
 	}
+	if err := o.restoreOrder(from.Table("groups"), k); err != nil {
+		return err
+	}
 	for _, rec := range from.Table("groups") {
 		ids, err := find(rec)
 		if err != nil {
@@ -267,8 +302,9 @@ func (o *GroupAggregate) restore(from exec.StateReader) error {
 			o.count[ids[i]] = n
 		}
 		for i, n := range values[int64](rec.Column(k + 1)) {
-			if n >= 0 && int(ids[i]) == len(o.born) {
-				o.born = append(o.born, n)
+			if o.cfg.Final && o.env.Partitions > 1 {
+				o.born = append(o.born, make([]int64, max(0, int(ids[i])+1-len(o.born)))...)
+				o.born[ids[i]] = n
 			}
 		}
 		o.aggs.mergeState(ids, nil, rec.Columns()[k+2:])

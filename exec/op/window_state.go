@@ -450,10 +450,14 @@ func (w *windowState) emit(s *slice, start, end int64, before *stream.Time, out 
 func (w *windowState) order(s *slice) []int32 {
 	counts := s.aggs.counts(w.env.Allocator)
 	sorted, all := true, true
-	if s.from != nil {
-		for g := 1; g < len(s.born) && sorted; g++ {
-			sorted = s.from[g-1] < s.from[g] || s.from[g-1] == s.from[g] && s.born[g-1] < s.born[g]
+	before := func(a, b int32) bool { // groups of one slice have the same from; several copies made one may have brought them in any order
+		if s.from != nil && s.from[a] != s.from[b] {
+			return s.from[a] < s.from[b]
 		}
+		return s.born[a] < s.born[b]
+	}
+	for g := 1; g < len(s.born) && sorted; g++ {
+		sorted = !before(int32(g), int32(g-1))
 	}
 	for _, c := range counts {
 		all = all && c > 0
@@ -468,13 +472,7 @@ func (w *windowState) order(s *slice) []int32 {
 		}
 	}
 	if !sorted {
-		sort.Slice(groups, func(i, j int) bool {
-			a, b := groups[i], groups[j]
-			if s.from[a] != s.from[b] {
-				return s.from[a] < s.from[b]
-			}
-			return s.born[a] < s.born[b]
-		})
+		sort.SliceStable(groups, func(i, j int) bool { return before(groups[i], groups[j]) })
 	}
 	return groups
 }
@@ -523,10 +521,30 @@ func (w *windowState) fill(n int, at func(i int) int64) arrow.Array {
 	return b.NewArray()
 }
 
+// snapshotNumbers returns what the numbers of first rows become in a snapshot, and the number of the next row. Several copies have the sequence numbers of
+// the rows. One copy counts for itself, and closes the ranks up: fewer than there were rows, so that the groups stay before those to come also when several
+// copies go on with sequence numbers.
+func (w *windowState) snapshotNumbers() (func(born int64) int64, int64) {
+	if w.env.Partitions > 1 {
+		return func(born int64) int64 { return born }, w.rows
+	}
+	var all []int64
+	for _, s := range w.slices {
+		all = append(all, s.born...)
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	return func(born int64) int64 {
+		i, _ := slices.BinarySearch(all, born)
+		return int64(i)
+	}, int64(len(all))
+}
+
 func (w *windowState) snapshot(to exec.StateWriter) error {
 	mem := w.env.Allocator
+	number, rows := w.snapshotNumbers()
 	meta := newRecord(arrow.NewSchema(wordFields("watermark", "next_row"), nil),
-		[]arrow.Array{w.fill(1, func(int) int64 { return int64(w.wm) }), w.fill(1, func(int) int64 { return w.rows })}, 1)
+		[]arrow.Array{w.fill(1, func(int) int64 { return int64(w.wm) }), w.fill(1, func(int) int64 { return rows })}, 1)
 	err := to.Table("window", 0, meta)
 	meta.Release()
 	for _, s := range w.slices {
@@ -536,7 +554,7 @@ func (w *windowState) snapshot(to exec.StateWriter) error {
 		n := s.keys.Len()
 		cols := s.keys.Keys(mem, nil)
 		cols = append(cols, w.fill(n, func(int) int64 { return s.end }), w.fill(n, func(int) int64 { return s.first }), w.fill(n, func(int) int64 { return s.next }),
-			w.fill(n, func(g int) int64 { return s.bornIn(g) }), w.fill(n, func(g int) int64 { return s.born[g] }))
+			w.fill(n, func(g int) int64 { return s.bornIn(g) }), w.fill(n, func(g int) int64 { return number(s.born[g]) }))
 		cols = append(cols, s.aggs.state(mem, nil)...)
 		fs := append(append(keyFields(w.keyTypes), wordFields("slice_end", "first_end", "next_end", "born_in", "born")...), stateFields(s.aggs.stateTypes())...)
 		if s.firing != nil {
@@ -582,11 +600,9 @@ func (w *windowState) restore(from exec.StateReader) error {
 	w.restoring = true
 	defer func() { w.restoring = false }()
 	for _, rec := range from.Table("window") {
-		// After a change of parallelism several parts come together: the watermark that all have reached, and a row number behind all of theirs.
-		wm := stream.Time(values[int64](rec.Column(0))[0])
-		if w.rows == 0 || wm < w.wm {
-			w.wm = wm
-		}
+		// After a change of parallelism several parts come together: the watermark that any has reached, since what one has closed must not come again,
+		// and a row number behind all of theirs.
+		w.wm = max(w.wm, stream.Time(values[int64](rec.Column(0))[0]))
 		w.rows = max(w.rows, values[int64](rec.Column(1))[0])
 	}
 	k := len(w.keyTypes)
@@ -604,6 +620,7 @@ func (w *windowState) restore(from exec.StateReader) error {
 			for i, id := range ids {
 				r := rows[i]
 				s.born[id] = word(4)[r]
+				w.rows = max(w.rows, s.born[id]+1) // several copies number their rows by Seq, one copy goes on from there
 				if from := word(3)[r]; from != s.end || s.from != nil || w.perWindow {
 					w.gatherFrom(s)
 					for len(s.from) <= int(id) {

@@ -24,10 +24,11 @@ type chain struct {
 	sinks     []*sinkNode
 	writers   []*writer
 	timers    timers
-	current   string        // operator that runs now, for the message of a panic
-	pending   []Pending     // of a restored snapshot, handed out before anything else
-	blocked   time.Duration // for which sinks and full inboxes have held the task up
-	blocks    func(on bool) // is told when a wait for them begins and ends; may be nil
+	current   string                      // operator that runs now, for the message of a panic
+	pending   []Pending                   // of a restored snapshot, handed out before anything else
+	kept      map[string]map[string]int64 // counters of operators that only the plan at another parallelism has
+	blocked   time.Duration               // for which sinks and full inboxes have held the task up
+	blocks    func(on bool)               // is told when a wait for them begins and ends; may be nil
 	onReport  func(ctx context.Context, r *report)
 }
 
@@ -480,6 +481,12 @@ func (c *chain) open(ctx context.Context, snap *TaskSnapshot) error {
 		}
 		for id, m := range snap.Counters {
 			c.job.restoreCounters(id, c.partition, m)
+			if !c.has(id) {
+				if c.kept == nil {
+					c.kept = map[string]map[string]int64{}
+				}
+				c.kept[id] = m
+			}
 		}
 	}
 	return nil

@@ -49,7 +49,7 @@ func newInputTask(j *Job, t *Task, partition int) *inputTask {
 // channel adds a producer of an input.
 func (t *inputTask) channel(input int) *channel {
 	t.comb.Add()
-	t.lanes = append(t.lanes, lane{bound: Bound{Before: stream.MinTime}})
+	t.lanes = append(t.lanes, lane{bound: Bound{Before: stream.MinTime}, own: len(t.task.Inputs) > 1})
 	t.replay = append(t.replay, nil)
 	t.ended = append(t.ended, false)
 	return t.box.add(input)
@@ -82,9 +82,6 @@ func (t *inputTask) begin(ctx context.Context, snap *TaskSnapshot) error {
 		t.ended[i] = in.States[i] == Finished
 		t.lanes[i].ended = t.ended[i]
 	}
-	if t.finished {
-		t.job.taskFinished()
-	}
 	return nil
 }
 
@@ -94,6 +91,12 @@ func (t *inputTask) panicked(operator string, p any) error {
 }
 
 func (t *inputTask) run(ctx context.Context) error {
+	if err := t.replayPending(ctx); err != nil {
+		return err
+	}
+	if t.finished { // before a restore
+		t.job.taskFinished()
+	}
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -312,13 +315,7 @@ func (t *inputTask) stampArrival(b stream.Batch, w, others, mark stream.Time) st
 		}
 		b.Before = out
 	}
-	if t.task.NeedSeq {
-		b.Seq = make([]int64, b.Record.NumRows())
-		for i := range b.Seq {
-			b.Seq[i] = (t.seq + int64(i)) * stream.SeqStep
-		}
-		t.seq += b.Record.NumRows()
-	}
+	t.number(&b)
 	return b
 }
 

@@ -36,6 +36,8 @@ type lane struct {
 	ended bool
 	// barred: a barrier has come to the front; what lies behind it waits until it is aligned.
 	barred bool
+	// own: the sequence numbers of the channel are its own (those of another source than the others'). Rows at one watermark are then in the order of inputs.
+	own bool
 }
 
 // key returns the place of the i-th selected row of the batch at hand: never before what was promised. Rows without a sequence number (results that a
@@ -46,7 +48,7 @@ func (l *lane) key(i int) Bound {
 	if l.batch.Before != nil && l.batch.Before[r] > k.Before {
 		k.Before, k.Seq = l.batch.Before[r], 0
 	}
-	if l.batch.Seq == nil {
+	if l.batch.Seq == nil || l.own {
 		k.Seq = math.MaxInt64
 	} else if l.batch.Before == nil || l.batch.Before[r] >= k.Before {
 		k.Seq = max(k.Seq, l.batch.Seq[r])
@@ -180,6 +182,9 @@ func (t *inputTask) fill(ctx context.Context, i int) error {
 			l.bound = l.key(0)
 		case stream.EventWatermark:
 			b := Bound{Before: e.Watermark, Seq: e.Seq}
+			if l.own {
+				b.Seq = 0
+			}
 			l.bound = l.bound.max(b)
 		case stream.EventBarrier: // a marker
 			if err := t.mark(ctx, e.Barrier.ID); err != nil {
@@ -299,15 +304,22 @@ func (t *inputTask) gather() (stream.Batch, error) {
 	return t.stamp(out), err
 }
 
-// stamp numbers the rows where that is asked for, and raises Before to the combined watermark that rows were merged at: it never steps back over the merge.
-func (t *inputTask) stamp(b stream.Batch) stream.Batch {
+// number gives rows sequence numbers where that is asked for. Rows are counted in any case: a restore at another parallelism may ask for it.
+func (t *inputTask) number(b *stream.Batch) {
 	if t.task.NeedSeq {
 		b.Seq = make([]int64, b.Record.NumRows())
 		for i := range b.Seq { // ascending, unselected rows included
 			b.Seq[i] = (t.seq + int64(i)) * stream.SeqStep
 		}
-		t.seq += b.Record.NumRows()
+	} else if len(t.task.Inputs) > 1 { // those of the inputs do not go together
+		b.Seq = nil
 	}
+	t.seq += b.Record.NumRows()
+}
+
+// stamp numbers the rows where that is asked for, and raises Before to the combined watermark that rows were merged at: it never steps back over the merge.
+func (t *inputTask) stamp(b stream.Batch) stream.Batch {
+	t.number(&b)
 	n := b.Len()
 	if b.Before == nil || n == 0 {
 		return b

@@ -630,6 +630,14 @@ func (c *chain) receiver(id string) receiver {
 	return nil
 }
 
+// has reports whether counters of that id are kept by something of the chain's task.
+func (c *chain) has(id string) bool {
+	if c.task.Source != nil && c.task.Source.ID == id || c.receiver(id) != nil {
+		return true
+	}
+	return slices.ContainsFunc(c.task.Head, func(op *Op) bool { return op.ID == id })
+}
+
 // replayPending hands out what a restored snapshot holds for single consumers. That one of them wants no more is nothing to the others.
 func (c *chain) replayPending(ctx context.Context) error {
 	for len(c.pending) > 0 {

@@ -1,0 +1,77 @@
+package sqltests_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// rescaledQueries are those of TestRepeatable and some more that have rows under way between copies: from one group to another, to a place of order.
+var rescaledQueries = append(slices.Clone(repeatableQueries),
+	`SELECT n, COUNT(*) AS c, SUM(s) AS t FROM (SELECT k, v, COUNT(*) AS n, SUM(v) AS s FROM a GROUP BY k, v) GROUP BY n`,
+	`SELECT n, COUNT(*) AS c, LAST_VALUE(k) AS l FROM (SELECT window_start, k, COUNT(*) AS n FROM TUMBLE(TABLE u, DESCRIPTOR(ts), INTERVAL '20' SECOND)
+		GROUP BY window_start, window_end, k) GROUP BY n`,
+	`SELECT k, n FROM (
+		SELECT k, COUNT(*) AS n FROM TUMBLE(TABLE a, DESCRIPTOR(ts), INTERVAL '20' SECOND) GROUP BY window_start, window_end, k
+		UNION ALL SELECT k, COUNT(*) AS n FROM HOP(TABLE b, DESCRIPTOR(ts), INTERVAL '10' SECOND, INTERVAL '20' SECOND) GROUP BY window_start, window_end, k)`,
+	`SELECT k, n FROM (SELECT k, COUNT(*) AS n FROM u GROUP BY k, v) LIMIT 40`,
+	`SELECT k, v, COUNT(*) AS n FROM u GROUP BY k, v ORDER BY n DESC, v, k LIMIT 20`,
+	`SELECT window_start, k, v, COUNT(*) AS n FROM CUMULATE(TABLE a, DESCRIPTOR(ts), INTERVAL '10' SECOND, INTERVAL '30' SECOND)
+		GROUP BY GROUPING SETS ((window_start, window_end, k), (window_start, window_end, v))`,
+)
+
+// TestRescaled: a query that is stopped and goes on at another parallelism, again and again, gives what it gives without: the same rows, and the same
+// changes of each key in the same order.
+func TestRescaled(t *testing.T) {
+	runs := 24
+	if testing.Short() {
+		runs = 4
+	}
+	dir := t.TempDir()
+	for i, name := range []string{"a", "b"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		writeEvents(t, filepath.Join(dir, name), 4, 60, uint64(i+10))
+	}
+	rnd := rand.New(rand.NewPCG(8, 8))
+	for qi, query := range rescaledQueries {
+		for _, watermark := range []string{"ts", "ts - INTERVAL '2' SECOND"} {
+			want := byKey(runOnce(t, query, watermark, dir, 1, 0, nil))
+			for run := range runs {
+				threads, batch := []int{1, 2}[run%2], []int{1, 7, 0}[run%3]
+				parallel := []int{1 + rnd.IntN(4)}
+				var stops []int64
+				for range 1 + run%4 {
+					stops = append(stops, 1+rnd.Int64N(100))
+					parallel = append(parallel, 1+rnd.IntN(4))
+				}
+				if got := byKey(runScaled(t, query, watermark, dir, threads, batch, stops, parallel)); got != want {
+					t.Fatalf("query %d, watermark %s, %d threads, batch size %d, stops behind %v rows, parallelism %v: another result\n%s", qi, watermark, threads, batch, stops,
+						parallel, firstDifference(want, got))
+				}
+			}
+		}
+	}
+}
+
+// byKey puts lines in the order of their first column behind the kind of change, and leaves the changes of each in order.
+func byKey(text string) string {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	key := func(l string) string {
+		cells := strings.SplitN(l, ",", 3)
+		if len(cells) < 3 {
+			return l
+		}
+		return cells[1]
+	}
+	if !strings.Contains(text, "\n-") { // nothing changes: rows in any order
+		slices.Sort(lines)
+	}
+	slices.SortStableFunc(lines, func(a, b string) int { return strings.Compare(key(a), key(b)) })
+	return fmt.Sprintln(strings.Join(lines, "\n"))
+}
