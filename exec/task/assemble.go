@@ -17,14 +17,17 @@ func (s *source) assemble(it *item) (stream.Batch, error) {
 	}()
 	var b stream.Batch
 	if len(runs) == 1 {
-		b = runs[0].batch
-		b.Retain()
+		r := runs[0]
+		b.Record = r.rec.NewSlice(int64(r.from), int64(r.to))
+		if r.kinds != nil {
+			b.Kinds = r.kinds[r.from:r.to:r.to]
+		}
 	} else {
 		parts := make([]exchange.Run, len(runs))
 		kinds := false
 		for i, r := range runs {
-			parts[i] = exchange.Run{Record: r.batch.Record, From: 0, To: r.to - r.from}
-			kinds = kinds || r.batch.Kinds != nil
+			parts[i] = exchange.Run{Record: r.rec, From: r.from, To: r.to}
+			kinds = kinds || r.kinds != nil
 		}
 		rec, err := exchange.Gather(s.job.o.Allocator, parts)
 		if err != nil {
@@ -34,8 +37,8 @@ func (s *source) assemble(it *item) (stream.Batch, error) {
 		if kinds {
 			b.Kinds = make([]stream.RowKind, 0, it.rows)
 			for _, r := range runs {
-				if r.batch.Kinds != nil {
-					b.Kinds = append(b.Kinds, r.batch.Kinds...)
+				if r.kinds != nil {
+					b.Kinds = append(b.Kinds, r.kinds[r.from:r.to]...)
 				} else {
 					b.Kinds = append(b.Kinds, make([]stream.RowKind, r.to-r.from)...)
 				}

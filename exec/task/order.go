@@ -186,10 +186,9 @@ func (s *source) take(it *item, sp *split, b *block, to int, others stream.Time)
 	if s.spec.Interval > 0 {
 		r.w, r.others = s.emitted, stream.MinTime
 	}
-	r.batch = stream.Batch{Record: b.rec.NewSlice(int64(b.next), int64(to))}
-	if b.kinds != nil {
-		r.batch.Kinds = b.kinds[b.next:to:to]
-	}
+	// The whole block is kept, and cut when the batch is made: where rows of splits alternate a run is one row.
+	b.rec.Retain()
+	r.rec, r.kinds = b.rec, b.kinds
 	b.users.Add(1)
 	it.runs = append(it.runs, r)
 	n := to - b.next

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
 	"github.com/weir-sql/weir/exec"
 	"github.com/weir-sql/weir/exec/stream"
 )
@@ -62,16 +64,17 @@ func (p *workers) stop() {
 // run is rows [from, to) of a block, and what is needed to know the watermark before each of them.
 type run struct {
 	b        *block
-	batch    stream.Batch // the rows, with Kinds
-	from, to int          // in the block, for its times
-	w        stream.Time  // watermark before the first row
-	carry    stream.Time  // watermark of the split before the block
-	others   stream.Time  // lowest of the other splits, during the run
+	rec      arrow.RecordBatch // the block's rows, and their kinds
+	kinds    []stream.RowKind
+	from, to int         // in the block, for its times
+	w        stream.Time // watermark before the first row
+	carry    stream.Time // watermark of the split before the block
+	others   stream.Time // lowest of the other splits, during the run
 }
 
 // release gives the run's rows and times back.
 func (r *run) release() {
-	r.batch.Release()
+	r.rec.Release()
 	r.b.done()
 }
 
