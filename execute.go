@@ -188,7 +188,12 @@ func (db *DB) sessionStatement(ctx context.Context, stmt ast.Statement) (*Result
 			return &Result{Query: db.showSettings()}, true, nil
 		}
 		err := db.set(s.Key.Value, s.Value.Value)
-		return &Result{}, true, placed(err, s.Key)
+		res := &Result{}
+		if hint := keyNote(s.Key.Value); err == nil && hint != "" {
+			n := Note{Msg: "the key '" + s.Key.Value + "' has no effect", Hint: hint, Line: s.Key.Start.Line, Column: s.Key.Start.Column, Offset: s.Key.Start.Offset, End: s.Key.Stop}
+			res.Notes, res.Warnings = append(res.Notes, n), append(res.Warnings, n.Msg+"; "+n.Hint)
+		}
+		return res, true, placed(err, s.Key)
 	case *ast.Reset:
 		key := ""
 		if s.Key != nil {
@@ -288,6 +293,9 @@ func (db *DB) runPlan(ctx context.Context, sql string, p *planner.Result, o Exec
 		j.columns = root.Schema()
 		q = &Query{columns: root.Schema(), zone: db.Zone(), updating: root.Props().Changelog != physical.Append, bounded: bounded, job: j,
 			rows: make(chan Batch), quit: make(chan struct{}), warnings: res.Warnings}
+		if o.OnBatch == nil && db.settles(q) {
+			q.settling, q.updating = true, false
+		}
 	}
 	if err := j.start(ctx, p.Plan, o, q); err != nil {
 		return err
@@ -342,17 +350,20 @@ func (db *DB) Check(ctx context.Context, sql string) (notes []Note, err error) {
 	for _, x := range stmt.Base().Extensions {
 		notes = append(notes, extensionNote(x))
 	}
-	if _, done, err := db.sessionStatement(ctx, stmt); done || err != nil {
+	if res, done, err := db.sessionStatement(ctx, stmt); done || err != nil {
+		if res != nil {
+			notes = append(notes, res.Notes...)
+		}
 		return notes, asError(err)
 	}
 	p, err := planner.Plan(ctx, stmt, db.env())
-	if err != nil {
-		return notes, asError(err)
-	}
 	if p != nil {
 		for _, x := range p.Extensions {
 			notes = append(notes, extensionNote(x))
 		}
+	}
+	if err != nil {
+		return notes, asError(err)
 	}
 	for _, w := range append(p.Warnings, p.Advice...) {
 		notes = append(notes, warningNote(w))

@@ -20,13 +20,16 @@ type FinalTable struct {
 	rows    []finalRow
 	index   map[string][]int // positions by line, ascending
 	live    int
-	hole    int // position of the last -U that waits for its +U, or -1
+	hole    int   // position of the last -U that waits for its +U, or -1
+	typed   bool  // rows keep their values too
+	bytes   int64 // about what the rows hold, when typed
 }
 
 type finalRow struct {
-	line  string
-	cells []cell
-	gone  bool
+	line   string
+	cells  []cell
+	values []any // when typed
+	gone   bool
 }
 
 type cell struct {
@@ -76,7 +79,14 @@ func (t *FinalTable) Apply(b Batch) error {
 			}
 			cells[j].text = types.Display(types.Get(col, r, t.columns[j].Type), t.columns[j].Type, t.zone)
 		}
-		if err := t.change(b.Kind(r), cells); err != nil {
+		var values []any
+		if t.typed {
+			values = make([]any, len(t.columns))
+			for j := range values {
+				values[j] = types.Get(b.Record.Column(j), r, t.columns[j].Type)
+			}
+		}
+		if err := t.change(b.Kind(r), cells, values); err != nil {
 			return err
 		}
 	}
@@ -94,7 +104,7 @@ func (t *FinalTable) ApplyCSV(line string) error {
 	if !ok {
 		return fmt.Errorf("%q is no row kind", kind)
 	}
-	return t.change(k, cells)
+	return t.change(k, cells, nil)
 }
 
 func parseKind(s string) (RowKind, bool) {
@@ -106,7 +116,7 @@ func parseKind(s string) (RowKind, bool) {
 	return 0, false
 }
 
-func (t *FinalTable) change(k RowKind, cells []cell) error {
+func (t *FinalTable) change(k RowKind, cells []cell, values []any) error {
 	line := csvLine(cells)
 	if k.Retracts() {
 		at := t.index[line]
@@ -119,6 +129,7 @@ func (t *FinalTable) change(k RowKind, cells []cell) error {
 			delete(t.index, line)
 		}
 		t.rows[pos] = finalRow{gone: true}
+		t.bytes -= rowBytes(line, values)
 		t.live--
 		t.hole = -1
 		if k == stream.UpdateBefore {
@@ -129,11 +140,12 @@ func (t *FinalTable) change(k RowKind, cells []cell) error {
 	pos := len(t.rows)
 	if k == stream.UpdateAfter && t.hole >= 0 {
 		pos = t.hole
-		t.rows[pos] = finalRow{line: line, cells: cells}
+		t.rows[pos] = finalRow{line: line, cells: cells, values: values}
 	} else {
-		t.rows = append(t.rows, finalRow{line: line, cells: cells})
+		t.rows = append(t.rows, finalRow{line: line, cells: cells, values: values})
 	}
 	t.hole = -1
+	t.bytes += rowBytes(line, values)
 	t.index[line] = append(t.index[line], pos)
 	t.live++
 	if len(t.rows) > 1024 && t.live < len(t.rows)/2 {
@@ -141,6 +153,9 @@ func (t *FinalTable) change(k RowKind, cells []cell) error {
 	}
 	return nil
 }
+
+// rowBytes is about what a row holds: its line, twice more as cells and values, and what refers to them.
+func rowBytes(line string, values []any) int64 { return int64(3*len(line) + 40*len(values) + 100) }
 
 // compact closes the gaps that deletions left.
 func (t *FinalTable) compact() {

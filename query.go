@@ -54,6 +54,7 @@ type Query struct {
 	once     sync.Once
 	err      error
 	warnings []string
+	settling bool // the result is to be settled when its first row is asked for
 }
 
 // Columns returns the columns of the result.
@@ -78,6 +79,13 @@ func (q *Query) Job() *Job { return q.job }
 func (q *Query) Rows() iter.Seq2[Batch, error] {
 	return func(yield func(Batch, error) bool) {
 		defer q.Close()
+		if q.settling {
+			q.settling = false
+			if err := q.settle(); err != nil {
+				yield(Batch{}, err)
+				return
+			}
+		}
 		for {
 			b, err := q.next()
 			if err != nil {
@@ -98,13 +106,13 @@ func (q *Query) Rows() iter.Seq2[Batch, error] {
 var errDone = errors.New("no more rows")
 
 func (q *Query) next() (Batch, error) {
-	if q.job == nil {
-		if len(q.static) == 0 {
-			return Batch{}, errDone
-		}
+	if len(q.static) > 0 {
 		b := q.static[0]
 		q.static = q.static[1:]
 		return b, nil
+	}
+	if q.job == nil {
+		return Batch{}, errDone
 	}
 	select {
 	case b := <-q.rows:

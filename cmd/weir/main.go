@@ -22,6 +22,7 @@ import (
 
 	"github.com/weir-sql/weir"
 	"github.com/weir-sql/weir/connectors/all"
+	"github.com/weir-sql/weir/metrics"
 	"github.com/weir-sql/weir/shell"
 )
 
@@ -51,6 +52,9 @@ type app struct {
 	continueError bool
 	statsFile     string
 	command       string
+	metricsAddr   string
+	checkpointDir string
+	restore       bool
 }
 
 func run(args []string, in io.Reader, out, errOut io.Writer) int {
@@ -173,6 +177,30 @@ func (a *app) runFlags(cmd *cobra.Command) {
 	f.Uint64Var(&a.maxRows, "max-rows", 0, "print at most `N` rows of each result (0: all)")
 	f.BoolVar(&a.continueError, "continue-on-error", false, "go on behind a failed statement")
 	f.StringVar(&a.statsFile, "stats", "", "write figures of each statement to `FILE`, as JSON")
+	f.StringVar(&a.metricsAddr, "metrics", "", "serve /metrics (Prometheus) and /watermarks at `ADDR`, host:port, while it runs")
+	f.StringVar(&a.checkpointDir, "checkpoint-dir", "", "`DIR` for checkpoints")
+	f.BoolVar(&a.restore, "restore", false, "continue from the last checkpoint")
+	for _, name := range []string{"checkpoint-dir", "restore"} {
+		_ = f.MarkHidden(name)
+	}
+}
+
+// observe refuses what is not there, and serves metrics where that is asked for, until the function that it returns is called.
+func (a *app) observe(db *weir.DB) (stop func(), err error) {
+	if a.checkpointDir != "" || a.restore {
+		return nil, usageError{errors.New("--checkpoint-dir and --restore are not supported yet: checkpoints are kept in memory only, nothing could be restored from disk")}
+	}
+	if a.metricsAddr == "" {
+		return func() {}, nil
+	}
+	s, err := metrics.Listen(a.metricsAddr, db)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--metrics %s: %w", a.metricsAddr, err)}
+	}
+	if !a.quiet {
+		fmt.Fprintf(a.err, "metrics at http://%s/metrics\n", s.Addr())
+	}
+	return func() { _ = s.Close() }, nil
 }
 
 func (a *app) runCmd() *cobra.Command {
@@ -265,6 +293,11 @@ func (a *app) runScripts(scripts ...script) error {
 	if err != nil {
 		return err
 	}
+	unobserve, err := a.observe(db)
+	if err != nil {
+		return err
+	}
+	defer unobserve()
 	defer a.interruptible()()
 	defer onStatusSignal(func() { r.PrintWatermarks(context.WithoutCancel(a.ctx)) })()
 	status := shell.ExitOK
@@ -319,6 +352,11 @@ func (a *app) repl() error {
 	if err != nil {
 		return err
 	}
+	unobserve, err := a.observe(db)
+	if err != nil {
+		return err
+	}
+	defer unobserve()
 	ctx, stop := signal.NotifyContext(a.ctx, syscall.SIGTERM)
 	defer stop()
 	defer onStatusSignal(func() { r.PrintWatermarks(context.WithoutCancel(ctx)) })()

@@ -172,14 +172,17 @@ func TestStatusSignal(t *testing.T) {
 	p.line()
 	go func() { _, _ = io.Copy(io.Discard, p.out) }()
 	_ = p.Process.Signal(syscall.SIGUSR1)
+	const line = "| 1      | default_catalog.default_database.e | "
 	select {
-	case <-p.errOut.has("job 1 collect: watermark none, "):
+	case <-p.errOut.has(line):
 	case <-time.After(patience):
 	}
 	_ = p.Process.Signal(os.Interrupt)
 	_ = p.Wait()
-	if !strings.Contains(p.errOut.String(), "job 1 collect: watermark none, ") {
-		t.Errorf("stderr %s", p.errOut.String())
+	for _, want := range []string{"| job id | table ", "| holds the minimum |", line} {
+		if !strings.Contains(p.errOut.String(), want) {
+			t.Errorf("stderr %s does not have %q", p.errOut.String(), want)
+		}
 	}
 }
 
