@@ -18,13 +18,14 @@ type Setting struct {
 	Doc     string
 }
 
-// settings lists all keys that mean something here. Other keys of Flink are accepted without an effect, as Flink itself accepts any key.
+// settings lists all keys that mean something here; for the others see inert.
 var settings = []Setting{
 	{Key: "parallelism.default", Default: "1", Type: "integer", Doc: "number of partitions of keyed operators"},
 	{Key: "table.local-time-zone", Default: "UTC", Type: "string", Doc: "session time zone, for TIMESTAMP_LTZ"},
 	{Key: "table.exec.source.idle-timeout", Default: "0 ms", Type: "duration", Doc: "a split without rows for so long is idle; 0 is never"},
 	{Key: "table.dml-sync", Default: "false", Type: "boolean", Doc: "whether an unbounded INSERT is waited for; bounded ones always are"},
 	{Key: "table.exec.sink.not-null-enforcer", Default: "ERROR", Type: "ERROR|DROP", Doc: "what happens to a NULL for a NOT NULL column of a sink"},
+	{Key: "table.exec.sink.type-length-enforcer", Default: "IGNORE", Type: "IGNORE|TRIM_PAD", Doc: "whether texts and bytes are cut or padded to the length of their column of a sink"},
 	{Key: "table.exec.emit.early-fire.enabled", Default: "false", Type: "boolean", Doc: "windows give results before they close, by the clock"},
 	{Key: "table.exec.emit.early-fire.delay", Default: "", Type: "duration", Doc: "how often, from the first row of a key and window on; 0 is at every row"},
 	{Key: "table.exec.emit.late-fire.enabled", Default: "false", Type: "boolean", Doc: "windows give results again for late rows; set to false, allow-lateness has no effect"},
@@ -68,7 +69,7 @@ func checkSetting(key, value string) error {
 		if strings.HasPrefix(key, "weir.") {
 			return newError("WEIR-3001", fmt.Sprintf("unknown configuration key '%s'", key), nearest(key, settingKeys()))
 		}
-		return nil // Flink accepts any key
+		return checkFlinkKey(key, value)
 	}
 	if err := checkValue(s.Type, value); err != nil {
 		return newError("WEIR-3002", fmt.Sprintf("configuration key '%s': %v", key, err), "")

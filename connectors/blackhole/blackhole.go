@@ -38,7 +38,7 @@ func (t *table) Schema() types.Schema                           { return t.schem
 func (t *table) MetadataKeys() types.Schema                     { return nil }
 func (t *table) MetadataWritable(string) bool                   { return false }
 func (t *table) Bounded() bool                                  { return true }
-func (t *table) ChangelogKinds() string                         { return "I" }
+func (t *table) ChangelogKinds() string                         { return "" }
 func (t *table) AcceptsKinds() string                           { return "all" }
 func (t *table) RowEstimate() int64                             { return -1 }
 func (t *table) SuppliesWatermarks() bool                       { return false }

@@ -78,8 +78,9 @@ type textReader struct {
 	carry   []byte // behind the last record that was handed out
 	at      textPosition
 	binding any
-	started bool // the header was read
-	ended   bool // the data has ended
+	started bool  // the header was read
+	ended   bool  // the data has ended
+	broken  error // why no more can be read; what was read before comes first
 	done    bool
 	print   []byte // the first bytes of the file
 
@@ -172,13 +173,11 @@ func (r *textReader) seek(from connectors.Position) error {
 	}
 	// The header binds the columns, so it is read again; with it comes the beginning of the file for the fingerprint.
 	for !r.started || len(r.print) < p.prefix {
-		if err := r.fill(r.block); err != nil {
-			return err
-		}
+		r.fill(r.block)
 		if err := r.header(); err != nil {
 			return err
 		}
-		if r.ended {
+		if r.ended || r.broken != nil {
 			break
 		}
 	}
@@ -223,7 +222,7 @@ func (r *textReader) replaced(how string) error {
 func (r *textReader) restart() error {
 	r.closeFile()
 	r.carry, r.print, r.at, r.binding = nil, nil, textPosition{line: 1}, nil
-	r.started, r.ended = false, false
+	r.started, r.ended, r.broken = false, false, nil
 	return r.open()
 }
 
@@ -233,10 +232,10 @@ func fingerprint(b []byte) uint64 {
 	return h.Sum64()
 }
 
-// fill appends up to n bytes to carry; at the end of the data it sets ended.
-func (r *textReader) fill(n int) error {
-	if r.ended {
-		return nil
+// fill appends up to n bytes to carry; at the end of the data it sets ended, and broken where no more can be read.
+func (r *textReader) fill(n int) {
+	if r.ended || r.broken != nil {
+		return
 	}
 	have := len(r.carry)
 	if cap(r.carry)-have < n {
@@ -257,29 +256,28 @@ func (r *textReader) fill(n int) error {
 		var one [1]byte
 		k, err := r.in.Read(one[:])
 		r.carry = append(r.carry, one[:k]...)
-		if err != nil && err != io.EOF {
-			return r.readError(err)
-		}
-		if compressionOf(r.f.path) != "" && k == 0 && err == nil {
-			return r.readError(io.ErrUnexpectedEOF)
+		switch {
+		case err != nil && err != io.EOF:
+			r.broken = err
+		case compressionOf(r.f.path) != "" && k == 0 && err == nil:
+			r.broken = io.ErrUnexpectedEOF
 		}
 		r.ended = err == io.EOF
 	default:
-		return r.readError(err)
+		r.broken = err
 	}
 	if len(r.print) < printBytes && r.at.offset == 0 && !r.started {
 		r.print = append(r.print[:0], r.carry[:min(len(r.carry), printBytes)]...)
 	}
-	return nil
 }
 
 func (r *textReader) readError(err error) error {
 	c := compressionOf(r.f.path)
 	switch {
 	case c != "" && errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("%s: the %s data ends early, behind line %d: the file is cut off; write or fetch it again", r.f.path, c, r.at.line)
+		return fmt.Errorf("%s:%d: the %s data ends early, in this line: the file is cut off; write or fetch it again", r.f.path, r.at.line, c)
 	case c != "":
-		return fmt.Errorf("%s: the %s data is damaged, behind line %d: %w", r.f.path, c, r.at.line, err)
+		return fmt.Errorf("%s:%d: the %s data is damaged in this line or behind it: %w", r.f.path, r.at.line, c, err)
 	}
 	return fmt.Errorf("%s: %w", r.f.path, err)
 }
@@ -324,9 +322,7 @@ func (r *textReader) Next(ctx context.Context) (connectors.Block, error) {
 			return connectors.Block{}, err
 		}
 		if n := want - len(r.carry); n > 0 {
-			if err := r.fill(n); err != nil {
-				return connectors.Block{}, err
-			}
+			r.fill(n)
 		}
 		if err := r.header(); err != nil {
 			return connectors.Block{}, err
@@ -335,6 +331,9 @@ func (r *textReader) Next(ctx context.Context) (connectors.Block, error) {
 			if n, lines := r.dec.Boundary(r.carry, r.ended && !r.grows); n > 0 {
 				return r.cut(n, lines), nil
 			}
+		}
+		if r.broken != nil {
+			return connectors.Block{}, r.readError(r.broken)
 		}
 		if r.ended {
 			if r.grows {

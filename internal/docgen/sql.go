@@ -144,6 +144,23 @@ func casts(_, _ string) (string, error) {
 	return table(head, rows), nil
 }
 
+// inertSettings lists the keys of Flink that have no effect.
+func inertSettings(_, _ string) (string, error) {
+	var sb strings.Builder
+	sb.WriteString("| key | accepted | why it has no effect |\n| --- | --- | --- |\n")
+	for _, s := range weir.InertSettings() {
+		accepted := "any value"
+		if len(s.Values) > 0 {
+			accepted = "`" + s.Values[0] + "` only"
+		}
+		if s.Values != nil && s.Values[0] == "" {
+			accepted = "the empty value only"
+		}
+		fmt.Fprintf(&sb, "| `%s` | %s | %s |\n", s.Key, accepted, s.Why)
+	}
+	return sb.String(), nil
+}
+
 func settings(_, _ string) (string, error) {
 	var rows [][]string
 	for _, s := range weir.Settings() {
