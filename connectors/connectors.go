@@ -69,7 +69,7 @@ type Table interface {
 	MetadataWritable(key string) bool
 	// Bounded reports whether reading ends.
 	Bounded() bool
-	// ChangelogKinds returns the row kinds that a scan of the table produces ("I", "I,UA,D" or "all").
+	// ChangelogKinds returns the row kinds that a scan of the table produces ("I", "I,UA,D" or "all"); empty when the table is no source.
 	ChangelogKinds() string
 	// AcceptsKinds returns the row kinds that the sink takes, in the same form; empty when the table is no sink.
 	AcceptsKinds() string
