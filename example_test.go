@@ -152,6 +152,50 @@ func ExampleDB_Start() {
 	// Output: finished 3000 in 96 out 32 late
 }
 
+func ExampleWithWatermarks() {
+	ctx := context.Background()
+	db, err := weir.Open(weir.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+
+	type Reading struct {
+		Sensor string
+		Millis int64
+	}
+	readings := make(chan Reading)
+	strategy := weir.BoundedOutOfOrderness(5 * time.Second).
+		WithTimestampAssigner(watermark.TimestampOf(func(r Reading) time.Time { return time.UnixMilli(r.Millis) })).
+		WithIdleness(30 * time.Second)
+	if err := db.RegisterTable("readings", weir.WithWatermarks(readings, strategy)); err != nil {
+		log.Fatal(err)
+	}
+	go func() {
+		defer close(readings)
+		for _, second := range []int64{1, 12, 8, 15, 16} {
+			readings <- Reading{"a", second * 1000}
+		}
+	}()
+	q, err := db.Query(ctx, `
+		SELECT window_start, COUNT(*)
+		FROM TUMBLE(TABLE readings, DESCRIPTOR(rowtime), INTERVAL '10' SECOND)
+		GROUP BY window_start, window_end`)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for row, err := range q.All() {
+		if err != nil {
+			log.Fatal(err)
+		}
+		start, _ := row.Time(0)
+		fmt.Println(start.Format("15:04:05"), row.Values[1])
+	}
+	// Output:
+	// 00:00:00 2
+	// 00:00:10 3
+}
+
 func ExampleDB_RegisterWatermarkGenerator() {
 	ctx := context.Background()
 	db, err := weir.Open(weir.Options{})
