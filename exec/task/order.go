@@ -291,6 +291,9 @@ func (s *source) unended(wm stream.Time) stream.Time {
 // poll asks every reader that may have something and has few blocks under way, in turn.
 func (s *source) poll(ctx context.Context) (nextStatus, error) {
 	status := nextWaiting
+	if s.spec.IdleTimeout > 0 {
+		s.asked = s.readingTime()
+	}
 	for range s.splits {
 		if s.blocks-s.aside >= s.maxBlocks && len(s.arrived) > 0 {
 			return nextDecode, nil

@@ -74,6 +74,8 @@ type source struct {
 	cuts        []*barrierRequest // wait for the end of a block
 	reports     bool              // src wants them
 	short       bool              // nobody wanted the rest
+	slack       time.Duration     // by which a split may be found idle later than it could be
+	asked       time.Time         // when readers were last asked in turn, by readingTime
 	// Alignment.
 	member  *member     // nil without
 	free    bool        // never paused: a backfill waits for the rows
@@ -101,6 +103,9 @@ func newSource(j *Job, t *Task) *source {
 		s.blockBytes = defaultBlockBytes
 	}
 	s.blockBytes = min(s.blockBytes, maxBlockBytes)
+	if _, machine := j.o.Clock.(SystemClock); machine { // a thousand splits that fall silent within an instant are one thing to do, not a thousand
+		s.slack = min(s.spec.IdleTimeout/100, maxIdleSlack)
+	}
 	s.allowed = stream.MaxTime
 	if s.spec.Align.on() && s.spec.Times {
 		s.member = j.aligner.join(s.spec.Align, s.signal)
@@ -118,7 +123,10 @@ func newSource(j *Job, t *Task) *source {
 	return s
 }
 
-const maxBlockBytes = 512 << 10
+const (
+	maxBlockBytes = 512 << 10
+	maxIdleSlack  = 100 * time.Millisecond
+)
 
 func (s *source) signal() {
 	select {

@@ -94,7 +94,7 @@ func (s *source) arm() <-chan time.Time {
 	if s.spec.IdleTimeout > 0 && !s.ordered {
 		for _, sp := range s.splits {
 			if s.mayIdle(sp) {
-				sooner(sp.lastLife.Add(s.spec.IdleTimeout + s.chain.blocked))
+				sooner(sp.lastLife.Add(s.spec.IdleTimeout + s.chain.blocked + s.slack))
 			}
 		}
 	}

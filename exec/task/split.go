@@ -359,15 +359,19 @@ func (s *source) read(ctx context.Context, sp *split) (readStatus, error) {
 	if err := s.openSplit(ctx, sp); err != nil {
 		return 0, err
 	}
+	if sp.wait { // what Ready has signalled meanwhile, Next sees
+		select {
+		case <-sp.reader.Ready():
+		default:
+		}
+	}
 	s.current = s.spec.Name
 	raw, err := sp.reader.Next(ctx)
 	switch {
 	case err == nil:
 	case errors.Is(err, connectors.ErrNotReady):
 		sp.wait = true
-		if s.spec.IdleTimeout > 0 {
-			sp.lastAsked = s.readingTime()
-		}
+		sp.lastAsked = s.asked
 		return readNotReady, nil
 	case errors.Is(err, connectors.EOF):
 		sp.eof = true
