@@ -45,6 +45,7 @@ type Job struct {
 	tables    map[string]tableFacts
 	operators []string
 	feeds     map[string]map[string]bool // by operator, the scans before it
+	sources   map[string]string          // the names of tables, by id of the source
 	job       *task.Job
 }
 
@@ -65,6 +66,12 @@ func (j *Job) start(ctx context.Context, plan *physical.Plan, o ExecOptions, q *
 	})
 	if err != nil {
 		return err
+	}
+	j.sources = map[string]string{}
+	for _, t := range g.Tasks {
+		if t.Source != nil {
+			j.sources[t.Source.ID] = t.Source.Table
+		}
 	}
 	to := task.Options{
 		Query: firstLine(j.sql), Allocator: j.db.allocator, Clock: j.db.opts.Clock, Log: j.db.opts.Log, Zone: j.db.Zone(),
@@ -248,14 +255,24 @@ type Stats struct {
 
 // TableStats are the counters of one source, operator or sink.
 type TableStats struct {
-	ID       string           `json:"id"`
-	Name     string           `json:"name"`
-	Counters map[string]int64 `json:"counters"`
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Table is the table that a source reads, "" for what is none.
+	Table string `json:"table,omitempty"`
+	// Watermark is the last one that a table reached before its end (TIMESTAMP(3)), "" before the first.
+	Watermark string           `json:"watermark,omitempty"`
+	PeakBytes int64            `json:"peak_bytes"` // most memory that it held: state, or blocks read
+	Counters  map[string]int64 `json:"counters"`
 }
 
 // Stats returns the figures of the job so far.
 func (j *Job) Stats() Stats {
 	var s Stats
+	peaks := map[string]int64{}
+	for _, a := range j.budget.Holders() { // those of the partitions of an operator have one name
+		s.PeakBytes = max(s.PeakBytes, a.Peak())
+		peaks[a.Owner()] += a.Peak()
+	}
 	for _, o := range j.job.Counters() {
 		s.LateRows += o.Counters[exec.LateRows]
 		s.PartlyLateRows += o.Counters[exec.PartlyLateRows]
@@ -270,10 +287,17 @@ func (j *Job) Stats() Stats {
 		case o.Source:
 			s.RowsIn += o.Counters[exec.RowsIn]
 		}
-		s.Tables = append(s.Tables, TableStats{ID: o.ID, Name: o.Name, Counters: o.Counters})
-	}
-	for _, a := range j.budget.Holders() {
-		s.PeakBytes = max(s.PeakBytes, a.Peak())
+		t := TableStats{ID: o.ID, Name: o.Name, Counters: o.Counters}
+		held := o.Name + " " + o.ID // the name of its account
+		if o.Source {
+			t.Table = tableName(j.sources[o.ID])
+			held = "table " + j.sources[o.ID]
+			if us, ok := o.Counters[exec.WatermarkUs]; ok {
+				t.Watermark = timestampText(us, time.UTC)
+			}
+		}
+		t.PeakBytes = peaks[held]
+		s.Tables = append(s.Tables, t)
 	}
 	return s
 }

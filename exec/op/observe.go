@@ -10,6 +10,7 @@ var (
 	_ exec.Observer = (*WindowAggregate)(nil)
 	_ exec.Observer = (*GlobalWindowAggregate)(nil)
 	_ exec.Observer = (*EmittingWindowAggregate)(nil)
+	_ exec.Observer = (*EmittingWindowAggregate)(nil)
 	_ exec.Observer = (*ChangelogNormalize)(nil)
 )
 

@@ -88,6 +88,9 @@ func watermarkLines(n physical.Node) []string {
 	case *physical.Values:
 		return []string{"constants have no event time"}
 	}
+	if len(n.Inputs()) > 1 {
+		return []string{"the minimum of its inputs that are neither idle nor at their end: the slowest holds it back"}
+	}
 	return nil
 }
 
@@ -118,13 +121,22 @@ func scanLines(s *physical.Scan) []string {
 	var out []string
 	switch {
 	case w.Source:
-		out = append(out, fmt.Sprintf("%s: for %s by the connector (SOURCE_WATERMARK()): as good as what the connector knows", table, ts))
+		out = append(out, fmt.Sprintf("%s: for %s by the connector (SOURCE_WATERMARK()): perfect if what the connector promises holds", table, ts))
 	case w.Strategy:
 		out = append(out, fmt.Sprintf("%s: for %s by the strategy that the source was registered with: heuristic, from the rows seen so far", table, ts))
 	case w.Generator != "":
 		out = append(out, fmt.Sprintf("%s: for %s by the generator %s: heuristic, from the rows seen so far", table, ts, w.Generator))
 	default:
-		out = append(out, fmt.Sprintf("%s: for %s by %s, the highest value so far: heuristic, a row further behind than it allows is late", table, ts, w.Expr))
+		delay, plain := logical.Delay(w.Expr, w.Column)
+		switch {
+		case plain && delay == 0:
+			out = append(out, fmt.Sprintf("%s: for %s by %s, the highest value so far: perfect if times never step back in a split, else a row at or behind it is late", table, ts, w.Expr))
+		case plain:
+			out = append(out, fmt.Sprintf("%s: for %s by %s, the highest value so far: heuristic, a row further behind than it allows is late", table, ts, w.Expr))
+		default:
+			out = append(out, fmt.Sprintf("%s: for %s by %s, the highest value so far: as good as what the expression knows, a row at or behind it is late", table, ts, w.Expr),
+				"rows for which it is NULL do not move it: a split that has no other rows holds it back")
+		}
 	}
 	out = append(out, "each split (partition, file) has its own; the table's is the minimum of those that are neither idle nor at their end")
 	switch {
@@ -134,6 +146,12 @@ func scanLines(s *physical.Scan) []string {
 		out = append(out, fmt.Sprintf("a split without rows for %s is passed over; when all are silent it stays where it is", w.IdleTimeout))
 	default:
 		out = append(out, "a split without rows holds it back for ever: 'scan.watermark.idle-timeout' = '30 s' lets it be passed over")
+	}
+	switch w.Nulls {
+	case physical.KeepNullRows:
+		out = append(out, "rows without event time do not move it; windows leave them out")
+	case physical.DropNullRows:
+		out = append(out, "rows without event time are dropped and do not move it")
 	}
 	if !w.Source {
 		if w.MaxFuture > 0 {
