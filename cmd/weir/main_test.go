@@ -124,6 +124,41 @@ func TestFormats(t *testing.T) {
 	}
 }
 
+// TestFinalTableOfChanges: the table that a changelog amounts to, typed as it was.
+func TestFinalTableOfChanges(t *testing.T) {
+	file := write(t, "users.json", `{"before":null,"after":{"id":1,"name":"ann"},"op":"c"}
+{"before":null,"after":{"id":2,"name":"bob"},"op":"c"}
+{"before":null,"after":{"id":3,"name":null},"op":"c"}
+{"before":{"id":1,"name":"ann"},"after":{"id":1,"name":"eve"},"op":"u"}
+{"before":{"id":2,"name":"bob"},"after":null,"op":"d"}
+`)
+	sql := "CREATE TABLE u (id INT, name STRING) WITH ('connector' = 'filesystem', 'path' = '" + file + "', 'format' = 'debezium-json'); "
+	const mode = "SET 'weir.result-mode' = 'table'; "
+	for _, c := range []struct{ sql, format, want string }{
+		{mode + sql + "SELECT * FROM u", "csv", "id,name\n1,eve\n3,\n"},
+		{mode + sql + "SELECT * FROM u", "jsonl", "{\"id\":1,\"name\":\"eve\"}\n{\"id\":3,\"name\":null}\n"},
+		{mode + sql + "SELECT * FROM u WHERE id > 5", "csv", "id,name\n"},
+		{sql + "SELECT id FROM u WHERE id < 3", "csv", "op,id\n+I,1\n+I,2\n-U,1\n+U,1\n-D,2\n"},
+	} {
+		if status, out, errOut := call("", "-c", c.sql, "--format", c.format, "--quiet"); status != 0 || out != c.want || errOut != "" {
+			t.Errorf("%s, %s: status %d, %s, got\n%s\nwant\n%s", c.sql, c.format, status, errOut, out, c.want)
+		}
+	}
+}
+
+func TestFlagsThatAreNotThereYet(t *testing.T) {
+	for _, args := range [][]string{{"-c", "SELECT 1", "--checkpoint-dir", "x"}, {"run", "-", "--restore"}} {
+		status, out, errOut := call("SELECT 1", args...)
+		if status != 2 || out != "" || !strings.Contains(errOut, "--checkpoint-dir and --restore are not supported yet: checkpoints are kept in memory only") {
+			t.Errorf("%v: status %d, out %q, stderr %s", args, status, out, errOut)
+		}
+	}
+	status, out, errOut := call("", "-c", "SELECT 1", "--metrics", "nowhere")
+	if status != 2 || out != "" || !strings.Contains(errOut, "--metrics nowhere: ") {
+		t.Errorf("status %d, out %q, stderr %s", status, out, errOut)
+	}
+}
+
 func TestStatsFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "stats.json")
 	data := write(t, "clicks.csv", "u,ts\nann,2024-05-01 10:00:01\nbob,2024-05-01 10:00:12\ncid,2024-05-01 10:00:02\n")

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"runtime"
@@ -183,6 +184,42 @@ func TestStatusSignal(t *testing.T) {
 		if !strings.Contains(p.errOut.String(), want) {
 			t.Errorf("stderr %s does not have %q", p.errOut.String(), want)
 		}
+	}
+}
+
+// TestMetrics: a running query is seen at --metrics; an address that is in use is an error before anything runs; nothing listens at the end.
+func TestMetrics(t *testing.T) {
+	p := start(t, "-c", endless+"SELECT id FROM e", "--format", "csv", "--metrics", "127.0.0.1:0")
+	p.line()
+	p.line() // a row
+	go func() { _, _ = io.Copy(io.Discard, p.out) }()
+	_, rest, _ := strings.Cut(p.errOut.String(), "metrics at http://")
+	addr, _, _ := strings.Cut(rest, "/metrics")
+	get := func(path string) string {
+		t.Helper()
+		res, err := http.Get("http://" + addr + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		body, _ := io.ReadAll(res.Body)
+		return string(body)
+	}
+	if got := get("/metrics"); !strings.Contains(got, "weir_query_info{name=\"collect\",query=\"1\"} 1\n") || !strings.Contains(got, "weir_table_rows_total{") {
+		t.Errorf("/metrics: %s", got)
+	}
+	if got := get("/watermarks"); !strings.Contains(got, "default_catalog.default_database.e") {
+		t.Errorf("/watermarks: %s", got)
+	}
+	second := start(t, "-c", "SELECT 1", "--metrics", addr)
+	status, printed := second.wait()
+	if status != 2 || printed != "" || !strings.Contains(second.errOut.String(), "--metrics "+addr+": ") || !strings.Contains(second.errOut.String(), "address already in use") {
+		t.Errorf("status %d, out %q, stderr %s", status, printed, second.errOut.String())
+	}
+	_ = p.Process.Signal(os.Interrupt)
+	_ = p.Wait()
+	if _, err := http.Get("http://" + addr + "/metrics"); err == nil {
+		t.Error("something still listens")
 	}
 }
 
