@@ -469,3 +469,40 @@ func transactionOf(t *testing.T, b *kafkaBroker) string {
 	}
 	return ids[0]
 }
+
+// TestKafkaNulls: KF-04. A null value is no row of an append-only table: it is counted, passes no filter, and does not hold up what comes behind it.
+func TestKafkaNulls(t *testing.T) {
+	eachKafka(t, func(t *testing.T, b *kafkaBroker) {
+		topic := b.topic("in", 1)
+		ctx := context.Background()
+		b.put(topic, 0, `{"v":1}`)
+		if err := b.cl.ProduceSync(ctx, &kgo.Record{Topic: topic, Key: []byte("k")}).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+		b.put(topic, 0, `{"v":2}`, `{"v":null}`)
+		var log lockedBuffer
+		db := session(t, &log)
+		if err := db.Exec(ctx, table("t", "v INT, off BIGINT METADATA FROM 'offset' VIRTUAL", b.seeds, "connector=kafka", "topic="+topic, "format=json", "scan.startup.mode=earliest-offset",
+			"scan.bounded.mode=latest-offset")); err != nil {
+			t.Fatal(err)
+		}
+		for q, want := range map[string]string{
+			"SELECT v, off FROM t":               "(null) 0 1 2 2 3",
+			"SELECT off FROM t WHERE v IS NULL":  "3",
+			"SELECT off FROM t WHERE v > 0":      "0 2",
+			"SELECT off FROM t WHERE v + 1 <> 7": "0 2",
+		} {
+			got := collect(t, db, q)
+			if err := got.job.Wait(ctx); err != nil || got.sorted() != want {
+				t.Errorf("%s: %v: %s, want %s", q, err, got.sorted(), want)
+			}
+			n := int64(0)
+			for _, s := range got.job.Stats().Tables {
+				n += s.Counters["null_messages"]
+			}
+			if n != 1 {
+				t.Errorf("%s: %d null messages were counted", q, n)
+			}
+		}
+	})
+}

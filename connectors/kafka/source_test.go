@@ -259,6 +259,14 @@ func TestBigRecord(t *testing.T) {
 			t.Fatal(err)
 		}
 		conntest.Equal(t, rows, []string{"1", "2", "3"})
+		// And written.
+		to := b.topic(t, 1, "max.message.bytes=20000000")
+		out := b.table(t, to, clicks, "properties.max.request.size=10000000")
+		big := strings.Repeat("y", 5<<20)
+		if err := write(t, env, out, clicks, nil, []any{"a", int64(1)}, []any{big, int64(2)}, []any{"c", int64(3)}); err != nil {
+			t.Fatal(err)
+		}
+		conntest.Equal(t, read(t, env, out), []string{"a|1", big + "|2", "c|3"})
 	})
 }
 
