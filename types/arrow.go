@@ -90,6 +90,15 @@ func (s Schema) Arrow() *arrow.Schema {
 // NewBuilder returns a builder for columns of type t. The caller releases it.
 func NewBuilder(mem memory.Allocator, t Type) array.Builder { return array.NewBuilder(mem, t.Arrow()) }
 
+// NullArray returns a column of n NULLs. (array.MakeArrayOfNull takes new memory for zeros; an allocator with a pool gives what others left in it.)
+func NullArray(mem memory.Allocator, dt arrow.DataType, n int) arrow.Array {
+	b := array.NewBuilder(mem, dt)
+	defer b.Release()
+	b.Reserve(n)
+	b.AppendNulls(n)
+	return b.NewArray()
+}
+
 // Get returns element i of arr, which holds values of type t, in canonical form (see Dec and the other value types); nil is NULL. BYTES and text are
 // copied: the value does not depend on arr. It panics when arr is not of t's Arrow type.
 func Get(arr arrow.Array, i int, t Type) any {

@@ -41,6 +41,12 @@ func classOf(n int) int {
 
 // Allocate implements memory.Allocator.
 func (p *Pool) Allocate(n int) []byte {
+	b := p.take(n)
+	spoil(b)
+	return b
+}
+
+func (p *Pool) take(n int) []byte {
 	k := classOf(n)
 	if k < 0 {
 		return fresh(n)
@@ -74,6 +80,7 @@ func (p *Pool) Reallocate(n int, b []byte) []byte {
 
 // Free implements memory.Allocator.
 func (p *Pool) Free(b []byte) {
+	spoil(b)
 	size := cap(b)
 	k := classOf(size)
 	if k < 0 || size != 1<<(k+poolMinBits) {

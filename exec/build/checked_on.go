@@ -13,3 +13,10 @@ import (
 func checked(make func() exec.Operator, name string, schema *arrow.Schema) func() exec.Operator {
 	return func() exec.Operator { return optest.Check(make(), name, schema) }
 }
+
+// spoil fills memory that is given out or given back with nonsense.
+func spoil(b []byte) {
+	for i := range b {
+		b[i] = 0xDB
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/weir-sql/weir/types"
@@ -40,7 +39,7 @@ func (l *literal) Eval(ctx *Context, in Input) (arrow.Array, error) {
 func repeat(ctx *Context, v any, t types.Type, n int) (arrow.Array, error) {
 	dt := t.Arrow()
 	if v == nil {
-		return array.MakeArrayOfNull(ctx.Mem, dt, n), nil
+		return types.NullArray(ctx.Mem, dt, n), nil
 	}
 	switch x := v.(type) {
 	case int8:

@@ -74,7 +74,7 @@ func (o *Expand) ProcessBatch(_ context.Context, _ int, b stream.Batch, out exec
 		}
 		switch {
 		case src < 0:
-			cols = append(cols, array.MakeArrayOfNull(mem, o.schema.Field(c).Type, len(rows)))
+			cols = append(cols, types.NullArray(mem, o.schema.Field(c).Type, len(rows)))
 		case !some:
 			cols = append(cols, take(mem, b.Record.Column(src), rows))
 		default:

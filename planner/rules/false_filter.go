@@ -28,6 +28,10 @@ func RemoveFalse(n logical.Node) (logical.Node, error) {
 			if v, ok := n.Inputs()[0].(*logical.Values); ok && len(v.Rows) == 0 {
 				return &logical.Values{Columns: n.Schema()}, nil
 			}
+		case *logical.Aggregate:
+			if v, ok := n.In.(*logical.Values); ok && len(v.Rows) == 0 && (n.Window != nil || len(n.GroupBy) > 0) {
+				return &logical.Values{Columns: n.Schema()}, nil
+			}
 		case *logical.Union:
 			var rest []logical.Node
 			for _, in := range n.Ins {

@@ -42,7 +42,11 @@ func foldExpr(e logical.Expr, fold Fold) (logical.Expr, error) {
 			return e, nil
 		}
 	}
-	if _, ok := e.(*logical.Literal); ok || fold == nil || volatile(e) {
+	switch e.(type) {
+	case *logical.Column, *logical.Literal: // what is left of a CASE, AND or OR
+		return e, nil
+	}
+	if fold == nil || volatile(e) {
 		return e, nil
 	}
 	v, err := fold(e)
