@@ -199,13 +199,14 @@ func (r *run) all(lines int) error {
 			if err != nil {
 				break
 			}
+			end := next
 			if next < len(body) && body[next] == '\r' {
 				next++
 			}
 			if next >= len(body) || body[next] != '\n' || d.most > 0 && int64(next-p) > d.most {
 				break
 			}
-			r.kept(body[p:next], r.at.Line+int64(r.rows))
+			r.kept(body[p:end], r.at.Line+int64(r.rows))
 			p = next + 1
 		}
 		if p == len(body) && r.rows == lines {
