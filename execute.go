@@ -402,6 +402,7 @@ func portabilityText(x ast.Extension) string {
 		ast.ExtTableOption: "Flink refuses options that it does not know", ast.ExtMemoryTable: "Flink has no tables without a connector",
 		ast.ExtGroupBy:  "Flink groups by expressions, not by aliases or positions",
 		ast.ExtInferred: "Flink does not infer the columns of a table",
+		ast.ExtEmit:     "Flink refuses early and late firing of windows of table functions, and ignores their allowed lateness",
 	}[x.Kind]
 	if what == "" {
 		what = "Flink does not take this"

@@ -95,6 +95,7 @@ const (
 	ExtGroupBy       ExtensionKind = "group-by"        // GROUP BY an alias or a position
 	ExtMemoryTable   ExtensionKind = "memory-table"    // a table without WITH, which is in memory
 	ExtInferred      ExtensionKind = "inferred"        // a table without columns, which are inferred
+	ExtEmit          ExtensionKind = "emit"            // windows that table.exec.emit.* applies to
 	ExtSyntax        ExtensionKind = "syntax"          // anything else
 )
 

@@ -118,6 +118,11 @@ func SessionEmit(env *Env, pos ast.Pos) (*logical.Emit, error) {
 func (sb *selectBinder) setEmit(a *logical.Aggregate) error {
 	h := sb.emit
 	if h == nil {
+		if e, err := SessionEmit(sb.b.env, a.Pos); a.Window != nil && e != nil && err == nil && len(sb.sel.GroupBy) > 0 && len(sb.b.views) == 0 {
+			// What it asks for is read when the plan is made physical, for every window, and its errors are reported there.
+			sb.b.Extensions = append(sb.b.Extensions, ast.Extension{Kind: ast.ExtEmit, Text: e.Clause, Portable: "the hint /*weir+ EMIT(..) */, which Flink passes over",
+				Span: ast.Span{Start: sb.sel.GroupBy[0].Pos(), Stop: sb.sel.GroupBy[0].End()}})
+		}
 		return nil
 	}
 	if a.Window == nil {
