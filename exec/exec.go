@@ -84,8 +84,11 @@ func (Base) Close() error { return nil }
 
 // StateWriter takes the state of one operator as named tables of Arrow batches, in insertion order.
 type StateWriter interface {
-	// Table appends a batch to the table called name; the writer retains what it keeps. keyColumns is the number of leading columns that are the key
-	// (by which a snapshot can be split when parallelism changes); 0 means that the table belongs to the operator as a whole.
+	// Table appends a batch to the table called name; the writer retains what it keeps. keyColumns is the number of leading columns that are the key, the
+	// same columns in the same order by which the exchange before the operator spreads rows; 0 means that the table belongs to the operator as a whole.
+	//
+	// When a snapshot is restored at another parallelism, each copy is given the rows of its keys of a keyed table, those of the old copies one after
+	// the other, and every row of a table without key, of all old copies: Open makes one state of them, whatever the copies had seen.
 	Table(name string, keyColumns int, rec arrow.RecordBatch) error
 }
 
@@ -119,7 +122,8 @@ type Env struct {
 	Bytes *Account
 	// Metrics are the operator's counters.
 	Metrics *Metrics
-	// Timer asks for ProcessTimer at a time of the clock; due times are part of the snapshot and are asked for again on restore.
+	// Timer asks for ProcessTimer at a time of the clock; due times are part of the snapshot and are asked for again on restore, at another parallelism
+	// in every copy: a copy may be called when nothing of its is due.
 	Timer func(at time.Time)
 	// Parameters of the session that operators read (table.exec.*), already validated.
 	Config map[string]string
