@@ -75,6 +75,22 @@ func (q *Query) Warnings() []string { return q.warnings }
 // Job returns the job that computes the result, nil for results that are there already (SHOW, DESCRIBE, EXPLAIN).
 func (q *Query) Job() *Job { return q.job }
 
+// Stats returns the figures of the query so far; they are zero for a result that is there already.
+func (q *Query) Stats() Stats {
+	if q.job == nil {
+		return Stats{}
+	}
+	return q.job.Stats()
+}
+
+// Watermark returns the minimum over the query's sources (see Job.Watermark); ok is false before the first, and for a result that is there already.
+func (q *Query) Watermark(ctx context.Context) (wm time.Time, ok bool, err error) {
+	if q.job == nil {
+		return time.Time{}, false, nil
+	}
+	return q.job.Watermark(ctx)
+}
+
 // Rows yields the result as batches. A batch is lent until the next one: keep it with Retain. The query is closed when the loop is left.
 func (q *Query) Rows() iter.Seq2[Batch, error] {
 	return func(yield func(Batch, error) bool) {

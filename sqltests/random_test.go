@@ -590,5 +590,5 @@ func ask(t *testing.T, config map[string]string, path, sql string) (out []string
 		}
 		out = append(out, show(cells))
 	}
-	return out, q.Job().Stats().LateRows
+	return out, q.Stats().LateRows
 }
