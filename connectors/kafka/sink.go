@@ -104,6 +104,7 @@ type sink struct {
 	client                       *kgo.Client
 	env                          *connectors.Env
 
+	buffer   *buffer       // of upsert-kafka; nil without
 	room     chan struct{} // something has arrived
 	most     int64         // bytes that may be under way
 	patience time.Duration // after which nothing has arrived
@@ -128,6 +129,7 @@ func (s *sink) Immediate() bool { return !s.exactly }
 func (s *sink) Open(ctx context.Context, env *connectors.Env, restored [][]byte) error {
 	s.env, s.room, s.most = env, make(chan struct{}, 1), max(s.t.props.int("buffer.memory", 16<<20), 64<<10)
 	s.patience = max(s.t.props.millis("delivery.timeout.ms", 2*time.Minute), time.Second)
+	s.buffer = newBuffer(s)
 	if s.exactly {
 		if len(restored) > 0 {
 			return fmt.Errorf("table %s: a snapshot has transactions that were not committed, which cannot be continued yet: start without it", s.t.decl.Name)
@@ -256,14 +258,26 @@ func (s *sink) Write(ctx context.Context, b stream.Batch) error {
 		if err := s.metadata(r, b.Record, row); err != nil {
 			return err
 		}
-		n := int64(len(r.Key) + len(r.Value) + recordBytes)
-		if err := s.wait(ctx, n); err != nil {
+		if s.buffer != nil {
+			err = s.buffer.put(ctx, r)
+		} else {
+			err = s.send(ctx, r)
+		}
+		if err != nil {
 			return err
 		}
-		// A query that is cancelled still sends what it wrote before.
-		s.client.Produce(context.WithoutCancel(ctx), r, s.promise)
 	}
 	return s.failed()
+}
+
+// send hands a record to the client.
+func (s *sink) send(ctx context.Context, r *kgo.Record) error {
+	if err := s.wait(ctx, size(r)); err != nil {
+		return err
+	}
+	// A query that is cancelled still sends what it wrote before.
+	s.client.Produce(context.WithoutCancel(ctx), r, s.promise)
+	return nil
 }
 
 // wait waits until what has not arrived leaves room for n bytes more, and takes them.
@@ -364,7 +378,7 @@ func (s *sink) promise(r *kgo.Record, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.progress = time.Now()
-	s.pending -= int64(len(r.Key) + len(r.Value) + recordBytes)
+	s.pending -= size(r)
 	select {
 	case s.room <- struct{}{}:
 	default:
@@ -397,6 +411,11 @@ func (s *sink) failed() error {
 
 // Prepare waits until all rows have arrived.
 func (s *sink) Prepare(ctx context.Context, epoch int64) ([]byte, error) {
+	if s.buffer != nil {
+		if err := s.buffer.flush(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if s.exactly {
 		return s.prepareTransaction(ctx)
 	}
@@ -436,6 +455,9 @@ func (s *sink) Commit(ctx context.Context, receipt []byte) error {
 
 // Close ends the client. Rows that were written and have not arrived yet get a moment to.
 func (s *sink) Close() error {
+	if s.buffer != nil {
+		s.buffer.close()
+	}
 	if s.exactly {
 		s.abort()
 		return nil

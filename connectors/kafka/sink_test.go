@@ -166,6 +166,65 @@ func TestUpsertSink(t *testing.T) {
 	})
 }
 
+// TestUpsertBuffer: with 'sink.buffer-flush.*' only the last change of a key is written, when there are enough, when the time has come, or at the end.
+func TestUpsertBuffer(t *testing.T) {
+	eachBroker(t, func(t *testing.T, b *broker) {
+		topic := b.topic(t, 1)
+		env := conntest.NewEnv(t)
+		decl := b.declare(topic, types.Schema{{Name: "k", Type: types.StringType.NotNull()}, {Name: "v", Type: types.BigIntType}}, "connector=upsert-kafka", "format", "scan.startup.mode",
+			"key.format=raw", "value.format=json", "value.fields-include=EXCEPT_KEY", "sink.buffer-flush.max-rows=3", "sink.buffer-flush.interval=1 s")
+		decl.PrimaryKey = []int{0}
+		table, err := Upsert{}.Table(context.Background(), decl)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := table.(connectors.SinkTable).Sink(connectors.Write{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		if err := s.Open(ctx, env.Env, nil); err != nil {
+			t.Fatal(err)
+		}
+		put := func(kind stream.RowKind, k string, v int) {
+			t.Helper()
+			if err := s.Write(ctx, conntest.Batch(t, env, table.Schema(), []stream.RowKind{kind}, []any{k, int64(v)})); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var want []string
+		wrote := func(more ...string) {
+			t.Helper()
+			want = append(want, more...)
+			got := []string{}
+			for _, r := range b.all(t, topic, len(want)) {
+				got = append(got, text(r))
+			}
+			conntest.Equal(t, got, want)
+		}
+		put(stream.Insert, "a", 1)
+		put(stream.UpdateAfter, "a", 2)
+		put(stream.Insert, "b", 1)
+		put(stream.Delete, "b", 1)
+		put(stream.Insert, "c", 1) // three keys
+		wrote(`a={"v":2}`, `b=<null>`, `c={"v":1}`)
+		put(stream.UpdateAfter, "c", 2)
+		put(stream.UpdateAfter, "c", 3)
+		env.Clock.Advance(time.Second)
+		wrote(`c={"v":3}`)
+		put(stream.UpdateAfter, "a", 7)
+		if _, err := s.Prepare(ctx, 1); err != nil {
+			t.Fatal(err)
+		}
+		wrote(`a={"v":7}`)
+		put(stream.UpdateAfter, "a", 8)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 func TestPartitioner(t *testing.T) {
 	eachBroker(t, func(t *testing.T, b *broker) {
 		env := conntest.NewEnv(t)

@@ -3,6 +3,10 @@ package kafka
 import (
 	"context"
 	"fmt"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/weir-sql/weir/connectors"
 )
@@ -16,8 +20,8 @@ func (Upsert) Name() string { return "upsert-kafka" }
 // Options lists the options.
 func (Upsert) Options() []connectors.Option {
 	return append([]connectors.Option{
-		{Name: "sink.buffer-flush.max-rows", Type: "integer", Default: "0", Doc: "Has no effect here: every change is written; the last one of a key counts."},
-		{Name: "sink.buffer-flush.interval", Type: "duration", Default: "0", Doc: "Has no effect here."},
+		{Name: "sink.buffer-flush.max-rows", Type: "integer", Default: "0", Doc: "With the interval: changes are kept until there are those of so many keys, and only the last one of each key is written."},
+		{Name: "sink.buffer-flush.interval", Type: "duration", Default: "0", Doc: "For how long changes are kept at most; a checkpoint and the end write them too. Both options are needed; 0 for none."},
 	}, commonOptions...)
 }
 
@@ -50,4 +54,92 @@ func (c Upsert) Table(ctx context.Context, decl connectors.Declaration) (connect
 	}
 	t.start = when{mode: "earliest-offset"}
 	return t, t.finish()
+}
+
+// buffer keeps the last change of each key until there are enough, or for long enough ('sink.buffer-flush.*').
+type buffer struct {
+	s       *sink
+	maxRows int
+	ctx     context.Context // of the goroutine that sends when it is time
+	cancel  context.CancelFunc
+	stopped sync.WaitGroup
+
+	mu    sync.Mutex
+	at    map[string]int // key -> place in list
+	list  []*kgo.Record
+	bytes int64
+}
+
+// newBuffer returns the buffer of a sink, nil when its table wants none.
+func newBuffer(s *sink) *buffer {
+	every := connectors.GetDuration(s.t.opts, "sink.buffer-flush.interval", 0)
+	rows := connectors.GetInt(s.t.opts, "sink.buffer-flush.max-rows", 0)
+	if !s.t.upsert || rows <= 0 || every <= 0 {
+		return nil
+	}
+	b := &buffer{s: s, maxRows: int(min(rows, 1<<24)), at: map[string]int{}}
+	b.ctx, b.cancel = context.WithCancel(context.Background())
+	b.stopped.Add(1)
+	s.env.Go(func(ctx context.Context) {
+		defer b.stopped.Done()
+		defer context.AfterFunc(ctx, b.cancel)()
+		b.tick(every)
+	})
+	return b
+}
+
+// put takes a change.
+func (b *buffer) put(ctx context.Context, r *kgo.Record) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if i, ok := b.at[string(r.Key)]; ok {
+		b.bytes += size(r) - size(b.list[i])
+		b.list[i] = r
+	} else {
+		b.at[string(r.Key)] = len(b.list)
+		b.list = append(b.list, r)
+		b.bytes += size(r)
+	}
+	if len(b.list) < b.maxRows && b.bytes < b.s.most {
+		return nil
+	}
+	return b.send(ctx)
+}
+
+// send hands all to the client; mu is held. Keys come in the order in which they came first.
+func (b *buffer) send(ctx context.Context) error {
+	for _, r := range b.list {
+		if err := b.s.send(ctx, r); err != nil {
+			return err
+		}
+	}
+	b.list, b.bytes = nil, 0
+	clear(b.at)
+	return nil
+}
+
+func (b *buffer) flush(ctx context.Context) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.send(ctx)
+}
+
+// tick sends from time to time. What goes wrong is met by the next Write, or by Prepare.
+func (b *buffer) tick(every time.Duration) {
+	for {
+		c, off := b.s.env.Clock.After(every)
+		select {
+		case <-c:
+			_ = b.flush(b.ctx)
+		case <-b.ctx.Done():
+			off()
+			return
+		}
+	}
+}
+
+// close ends the buffer; what is in it is dropped.
+func (b *buffer) close() {
+	b.cancel()
+	b.stopped.Wait()
 }
