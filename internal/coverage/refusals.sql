@@ -116,9 +116,6 @@ CREATE TABLE x (id TIMESTAMP_TZ) WITH ('connector' = 'test');
 
 -- Options, connectors and formats.
 
-CREATE TABLE x (id INT) WITH ('connector' = 'test', 'scan.watermark.alignment.group' = 'g');
-CREATE TABLE x (id INT) WITH ('connector' = 'test', 'scan.watermark.alignment.max-drift' = '1 min');
-CREATE TABLE x (id INT) WITH ('connector' = 'test', 'scan.watermark.alignment.update-interval' = '1 s');
 CREATE TABLE x (id INT) WITH ('connector' = 'jdbc', 'url' = 'jdbc:postgresql://localhost/x', 'table-name' = 't');
 CREATE TABLE x (id INT) WITH ('connector' = 'elasticsearch-7', 'hosts' = 'http://localhost:9200', 'index' = 'i');
 CREATE TABLE x (id INT) WITH ('connector' = 'hbase-2.2', 'table-name' = 't');

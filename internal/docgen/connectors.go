@@ -94,6 +94,9 @@ func options(list []connectors.Option, prefix string) string {
 
 // tableOptionDocs says what the options of the engine itself mean: those that every table takes.
 var tableOptionDocs = map[string][3]string{
+	"scan.watermark.alignment.group":           {"string", "", "Splits of the job's tables that name the same group wait for the slowest of them ([alignment](watermarks.md#alignment))."},
+	"scan.watermark.alignment.max-drift":       {"duration", "", "How far the watermark of a split may be ahead of the lowest in the group before the split is paused. Goes with the group."},
+	"scan.watermark.alignment.update-interval": {"duration", "1 s", "How often it is looked at which splits are paused."},
 	"scan.watermark.emit.strategy": {"on-event or on-periodic", "on-event",
 		"When the watermark moves: behind every row, or every `pipeline.auto-watermark-interval` as in Flink."},
 	"scan.watermark.idle-timeout": {"duration", "`table.exec.source.idle-timeout`", "A split that has had no row for so long holds the watermark back no more."},
