@@ -89,6 +89,9 @@ const rowtimeColumn = "rowtime"
 
 // assign holds the strategy against the source.
 func (r *registered) assign() error {
+	if _, source := r.table.(connectors.SourceTable); r.table != nil && !source {
+		return errors.New("it is no source, and has a watermark strategy")
+	}
 	switch a := r.strategy.Assigner(); {
 	case r.supplies():
 		return errors.New("it has two watermark strategies: the source makes watermarks itself (SOURCE_WATERMARK()), and it was given a strategy")
@@ -232,9 +235,6 @@ func (r *registered) connect(d connectors.Declaration) (connectors.Table, error)
 	}
 	if r.strategy == nil {
 		return t, nil
-	}
-	if _, ok := t.(connectors.SourceTable); !ok {
-		return nil, errors.New("it is no source, and has a watermark strategy")
 	}
 	return &strategicTable{t, *r.strategy}, nil
 }

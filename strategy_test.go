@@ -15,6 +15,8 @@ import (
 
 	"github.com/weir-sql/weir"
 	"github.com/weir-sql/weir/connectors"
+	"github.com/weir-sql/weir/connectors/blackhole"
+	memtable "github.com/weir-sql/weir/connectors/memory"
 	"github.com/weir-sql/weir/connectors/test"
 	"github.com/weir-sql/weir/connectors/watermark"
 	"github.com/weir-sql/weir/exec/stream"
@@ -699,4 +701,37 @@ func TestStrategyAlignment(t *testing.T) {
 	step(fast, 31, 2*time.Second, 2) // more than a minute ahead of the slow one
 	step(slow, 29, time.Second, 3)
 	step(slow, 29, time.Second, 5) // the update lets it go on
+}
+
+// TestRegisterConnectorTable: a table of a connector is read and written as it is; with a strategy it is a source only.
+func TestRegisterConnectorTable(t *testing.T) {
+	db := open(t, weir.Options{})
+	columns := types.Schema{{Name: "ts", Type: types.TimestampOf(3)}}
+	tab, err := memtable.New().Table(t.Context(), connectors.Declaration{Name: "m", ID: 1, Columns: columns, Options: map[string]string{}, Zone: time.UTC})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.RegisterTable("m", tab); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.RegisterTable("s", weir.WithWatermarks(tab, weir.MonotonousTimestamps())); err != nil {
+		t.Fatal(err)
+	}
+	const rows = "VALUES (TIMESTAMP '2024-05-01 10:00:01.000'), (TIMESTAMP '2024-05-01 10:00:10.000'), (TIMESTAMP '2024-05-01 10:00:02.000')"
+	if err := db.Exec(t.Context(), "INSERT INTO m "+rows); err != nil {
+		t.Fatal(err)
+	}
+	if got := windows(t, db, "s", "ts"); got != "0 1, 10 1" {
+		t.Error(got)
+	}
+	if err := db.Exec(t.Context(), "INSERT INTO s "+rows); err == nil || !strings.Contains(err.Error(), "only") && !strings.Contains(err.Error(), "written") {
+		t.Errorf("a source was written: %v", err)
+	}
+	blackhole, err := blackhole.Connector{}.Table(t.Context(), connectors.Declaration{Name: "b", ID: 1, Columns: columns, Options: map[string]string{"connector": "blackhole"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.RegisterTable("b", weir.WithWatermarks(blackhole, weir.MonotonousTimestamps())); err == nil || !strings.Contains(err.Error(), "no source") {
+		t.Errorf("a sink has a strategy: %v", err)
+	}
 }

@@ -34,7 +34,8 @@ type Generator interface {
 	OnPeriodicEmit(emit func(stream.Time))
 }
 
-// RowGenerator is a Generator that wants the values of the arguments behind the event time for each row. It is called instead of OnEvent.
+// RowGenerator is a Generator that wants the values of the arguments behind the event time for each row: OnRow is called instead of OnEvent where one of
+// them is not constant.
 type RowGenerator interface {
 	Generator
 	// OnRow gets the arguments as the Factory did, with the row's value in the place of each Column: nil for NULL, stream.Time for TIMESTAMP and

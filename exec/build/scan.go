@@ -44,6 +44,7 @@ func (b *builder) source(s *physical.Scan, id string) (*task.Source, error) {
 	var args []expr.Evaluator
 	var argValues []any
 	column := -1
+	spec.IgnoreMarks = s.Watermark == nil || !s.Watermark.Source
 	if w := s.Watermark; w != nil {
 		spec.TimeColumn, spec.IdleTimeout, spec.Interval = s.Schema()[w.Column].Name, w.IdleTimeout, w.Periodic
 		if a := w.Alignment; a.On() {

@@ -145,7 +145,7 @@ func (s *source) clocked() ([]*split, error) {
 // callGenerators is a tick: what a generator emits counts behind the rows that it has seen.
 func (s *source) callGenerators() error {
 	splits, err := s.clocked()
-	if err != nil {
+	if err != nil || len(splits) == 0 {
 		return err
 	}
 	for _, sp := range splits {

@@ -149,6 +149,8 @@ type Source struct {
 	NullRows   NullPolicy
 	// Generator makes what gives the watermarks of a split, one for each, where the table names a generator instead of an expression.
 	Generator func() (watermark.Generator, error)
+	// IgnoreMarks says that the table does not declare SOURCE_WATERMARK(): what its connector knows of watermarks (Block.Watermark) counts for nothing.
+	IgnoreMarks bool
 	// GeneratorName is what messages call it; Every is how often the clock calls a generator that goes by it, 0 for never.
 	GeneratorName string
 	Every         time.Duration

@@ -380,6 +380,9 @@ func (s *source) read(ctx context.Context, sp *split) (readStatus, error) {
 		return 0, err
 	}
 	sp.wait = false
+	if s.spec.IgnoreMarks {
+		raw.Watermark = stream.MinTime
+	}
 	b := &block{split: sp, raw: raw, start: sp.pos, bytes: max(raw.Bytes, 0), now: s.judgeBy(sp)}
 	if err := s.account.Grow(b.bytes); err != nil {
 		if raw.Discard != nil {
