@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -31,6 +32,8 @@ type GroupAggregateConfig struct {
 	Final bool
 	// EmitEmpty says that a global aggregate without a single row at the end of its input gives the one row of nothing (COUNT 0, SUM NULL), as in batch.
 	EmitEmpty bool
+	// TTL, when positive and not Final, is for how long a group stays that has no rows, by the clock.
+	TTL time.Duration
 }
 
 // GroupAggregate is GROUP BY without windows: its result is a changelog. Every input row makes its own update, as if rows came one by one: the first of
@@ -44,8 +47,10 @@ type GroupAggregate struct {
 	schema *arrow.Schema
 	table  *state.Table
 	aggs   *aggSet
-	count  []int64 // rows of each group
-	born   []int64 // Final, one of several copies: sequence number of each group's first row
+	count  []int64   // rows of each group
+	born   []int64   // Final, one of several copies: sequence number of each group's first row
+	used   []int64   // TTL: when each group last had a row, microseconds of the clock
+	purge  time.Time // TTL: when expired groups are dropped next; zero: not asked for
 	stray  *atomic.Int64
 
 	charged int64
@@ -92,7 +97,13 @@ func (o *GroupAggregate) Open(_ context.Context, env *exec.Env, from exec.StateR
 	if from == nil {
 		return nil
 	}
-	return o.restore(from)
+	if err := o.restore(from); err != nil {
+		return err
+	}
+	if o.expires() && o.table.Live() > 0 {
+		o.purgeAt(o.clock() + o.cfg.TTL.Microseconds())
+	}
+	return nil
 }
 
 // fresh makes empty state.
@@ -105,7 +116,7 @@ func (o *GroupAggregate) fresh() error {
 	o.aggs.count = nil
 	o.aggs.oneGroup = len(o.cfg.Keys) == 0
 	o.table = state.NewTable(o.keyArrow(), o.env.Bytes)
-	o.count, o.born = nil, nil
+	o.count, o.born, o.used = nil, nil, nil
 	return nil
 }
 
@@ -121,6 +132,9 @@ func (o *GroupAggregate) grow() {
 	o.aggs.resize(n)
 	for len(o.count) < n {
 		o.count = append(o.count, 0)
+	}
+	for o.expires() && len(o.used) < n {
+		o.used = append(o.used, 0)
 	}
 	for len(o.last) < n {
 		o.last = append(o.last, -1)
@@ -168,6 +182,11 @@ func (o *GroupAggregate) ProcessBatch(_ context.Context, _ int, b stream.Batch, 
 			v.Reserve(n + n/4)
 		}
 	}
+	now := int64(0)
+	if o.expires() {
+		now = o.clock()
+		o.expire(now)
+	}
 	err := o.each(&b, keys, rows, out)
 	o.forgetPlaces()
 	clear(o.moved)
@@ -177,6 +196,9 @@ func (o *GroupAggregate) ProcessBatch(_ context.Context, _ int, b stream.Batch, 
 	}
 	if err != nil {
 		return err
+	}
+	if o.expires() {
+		o.use(now)
 	}
 	if err := o.compact(); err != nil {
 		return err
@@ -192,21 +214,40 @@ func (o *GroupAggregate) forgetPlaces() {
 	o.touched = o.touched[:0]
 }
 
-// mostText is how many bytes of text results may wait for the end of their batch: a LISTAGG repeats its whole list in every change.
+// mostText is how many bytes of results of no fixed size may wait for the end of their batch: a LISTAGG or ARRAY_AGG repeats its whole list in every change.
 const mostText = 8 << 20
+
+// sizes appends what counts the bytes that wait in a builder, but for those of a fixed width per row.
+func sizes(of []func() int, b array.Builder) []func() int {
+	list := func(elem array.Builder) {
+		of = sizes(append(of, func() int { return elem.Len() * 8 }), elem)
+	}
+	switch b := b.(type) {
+	case interface{ DataLen() int }:
+		of = append(of, b.DataLen)
+	case *array.MapBuilder:
+		list(b.KeyBuilder())
+		of = sizes(of, b.ItemBuilder())
+	case *array.ListBuilder:
+		list(b.ValueBuilder())
+	case *array.StructBuilder:
+		for i := range b.NumField() {
+			of = sizes(of, b.FieldBuilder(i))
+		}
+	}
+	return of
+}
 
 // each takes the rows one by one and notes the changes.
 func (o *GroupAggregate) each(b *stream.Batch, keys []arrow.Array, rows []int32, out exec.Output) error {
-	var text []interface{ DataLen() int }
+	var waiting []func() int
 	for _, v := range o.values {
-		if v, ok := v.(interface{ DataLen() int }); ok {
-			text = append(text, v)
-		}
+		waiting = sizes(waiting, v)
 	}
 	for i, g := range o.ids {
 		r := rows[i]
-		for _, v := range text {
-			if v.DataLen() > mostText {
+		for _, size := range waiting {
+			if size() > mostText {
 				o.forgetPlaces()
 				if err := o.flush(b, out); err != nil {
 					return err
@@ -323,7 +364,7 @@ func (o *GroupAggregate) Close() error {
 }
 
 func (o *GroupAggregate) charge() error {
-	n := o.aggs.bytes() + int64(cap(o.count))*8 + int64(cap(o.last)+cap(o.ids)+cap(o.rows)+cap(o.touched))*4 + int64(cap(o.changes))*16
+	n := o.aggs.bytes() + int64(cap(o.count)+cap(o.used))*8 + int64(cap(o.last)+cap(o.ids)+cap(o.rows)+cap(o.touched))*4 + int64(cap(o.changes))*16
 	d := n - o.charged
 	o.charged = n
 	if d == 0 {
