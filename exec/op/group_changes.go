@@ -133,6 +133,9 @@ func (o *GroupAggregate) Finish(_ context.Context, out exec.Output) error {
 	if limit <= 0 {
 		limit = 8192
 	}
+	if each := o.aggs.bytes() / int64(max(1, len(groups))); each > 0 { // long lists: fewer of them in a batch
+		limit = max(1, min(limit, int(mostText/each)))
+	}
 	for len(groups) > 0 {
 		part := groups[:min(limit, len(groups))]
 		groups = groups[len(part):]
