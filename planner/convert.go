@@ -645,6 +645,9 @@ func (c *converter) acceptable(s *logical.Sink, in physical.Node) error {
 	}
 	if emits(in) {
 		hint = "without early and late firing a window gives its row once; or write into a table that takes changes, such as one without WITH (in memory)"
+		if p.Bounded {
+			hint = "SET 'execution.runtime-mode' = 'batch' gives each row once, when its lateness has passed; or write into a table that takes changes"
+		}
 	}
 	what := "only takes rows that are added"
 	if s.Handle.AcceptsKinds() == "I,UA,D" {

@@ -588,9 +588,9 @@ func (o *EmittingWindowAggregate) ProcessTimer(_ context.Context, at time.Time, 
 	for {
 		due := o.timers.first()
 		if o.proctime() && len(o.w.slices) > 0 {
-			end := int64(o.w.w.instant(o.w.slices[0].end))
-			if end <= now && (due == 0 || end <= due) {
-				if err := o.advance(stream.Time(end).Add(-o.w.w.unit), out); err != nil {
+			first := o.w.slices[0].end
+			if end := int64(o.w.w.instant(first)); end <= now && (due == 0 || end <= due) {
+				if err := o.advance(o.closes(first), out); err != nil {
 					return err
 				}
 				continue

@@ -222,9 +222,14 @@ func (o *WindowAggregate) ProcessTimer(_ context.Context, at time.Time, out exec
 	if !o.proctime() {
 		return nil
 	}
-	// firesAt is one unit before the end.
-	if err := o.w.advance(stream.Time(at.UnixMicro()).Add(-o.w.w.unit), nil, out); err != nil {
-		return err
+	for {
+		end, ok := o.w.nextEnd()
+		if !ok || o.w.w.instant(end) > stream.Time(at.UnixMicro()) {
+			break
+		}
+		if err := o.w.advance(o.w.w.firesAt(end), nil, out); err != nil {
+			return err
+		}
 	}
 	o.setTimer()
 	return nil
