@@ -97,7 +97,8 @@ func watermarks(w http.ResponseWriter, r *http.Request, db *weir.DB) {
 type Server struct {
 	http  http.Server
 	addr  net.Addr
-	ended chan error
+	ended chan struct{}
+	err   error // why it ended
 }
 
 // Listen serves a session at an address, host:port or :port (port 0 takes a free one), until Close. An address that cannot be had is an error at once.
@@ -106,19 +107,23 @@ func Listen(addr string, db *weir.DB) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{http: http.Server{Handler: Handler(db), ReadHeaderTimeout: 5 * time.Second}, addr: l.Addr(), ended: make(chan error, 1)}
-	go func() { s.ended <- s.http.Serve(l) }()
+	s := &Server{http: http.Server{Handler: Handler(db), ReadHeaderTimeout: 5 * time.Second}, addr: l.Addr(), ended: make(chan struct{})}
+	go func() {
+		defer close(s.ended)
+		s.err = s.http.Serve(l)
+	}()
 	return s, nil
 }
 
 // Addr is where the server listens.
 func (s *Server) Addr() net.Addr { return s.addr }
 
-// Close ends the server, and requests that are under way, and waits for its goroutine.
+// Close ends the server, and requests that are under way, and waits for its goroutine. It may be called twice.
 func (s *Server) Close() error {
 	err := s.http.Close()
-	if e := <-s.ended; !errors.Is(e, http.ErrServerClosed) {
-		return e
+	<-s.ended
+	if !errors.Is(s.err, http.ErrServerClosed) {
+		return s.err
 	}
 	return err
 }
