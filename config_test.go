@@ -12,8 +12,8 @@ import (
 func TestFlinkKeys(t *testing.T) {
 	db := open(t, weir.Options{})
 	for _, tt := range []struct{ sql, err, warning string }{
-		{"SET 'table.exec.state.ttl' = '1 h'", "configuration key 'table.exec.state.ttl': '1 h' is not supported: the state of GROUP BY does not expire", ""},
-		{"SET 'table.exec.state.ttl' = '0 ms'", "", ""},
+		{"SET 'table.exec.state.ttl' = '1 h'", "", ""},
+		{"SET 'table.exec.state.ttl' = 'soon'", "configuration key 'table.exec.state.ttl'", ""},
 		{"SET 'table.sql-dialect' = 'HIVE'", "is not supported: Flink SQL is the only dialect", ""},
 		{"SET 'table.sql-dialect' = 'Default'", "", ""},
 		{"SET 'table.exec.sink.type-length-enforcer' = 'ERROR'", "is none of IGNORE, TRIM_PAD", ""},

@@ -16,14 +16,10 @@ type InertSetting struct {
 	Values []string
 }
 
-// zero are the ways to write no duration.
-var zero = []string{"0", "0 ms", "0ms", "0 s", "0s"}
-
 // inert lists the keys of Flink that do nothing here. Those that would change results are accepted only with the values that change nothing. A key that
 // begins with a longer one of the list goes by that one.
 var inert = []InertSetting{
 	// Would change results.
-	{"table.exec.state.ttl", "the state of GROUP BY does not expire: results would depend on the clock", zero},
 	{"table.exec.legacy-cast-behaviour", "CAST fails on what it cannot read", []string{"disabled"}},
 	{"table.exec.source.cdc-events-duplicate", "changes of a source are taken to come once each", []string{"false"}},
 	{"table.exec.sink.nested-constraint-enforcer", "NOT NULL inside of ROW, ARRAY and MAP is not enforced at sinks", []string{"ignore"}},

@@ -24,6 +24,7 @@ type converter struct {
 	// late is the node that a logical.LateRows stands for; lateRoots are the sinks of late rows.
 	late      map[logical.Node]physical.Node // and a logical.BadRecords
 	lateRoots []physical.Node
+	ttl       time.Duration // table.exec.state.ttl
 }
 
 // shared is a scan with several readers.
@@ -36,6 +37,9 @@ type shared struct {
 func physicalPlan(env *Env, roots []logical.Node, query bool) (*physical.Plan, []Warning, error) {
 	c := &converter{env: env, parallel: max(1, env.Int("parallelism.default", 1)), twoPhase: optimize(env), scans: map[string]*shared{},
 		final: env.Batch() || query && env.TableResult()}
+	if err := c.readTTL(); err != nil {
+		return nil, nil, err
+	}
 	c.share(roots)
 	var out []physical.Node
 	for _, r := range roots {
@@ -49,6 +53,9 @@ func physicalPlan(env *Env, roots []logical.Node, query bool) (*physical.Plan, [
 		out = append(out, n)
 	}
 	out = append(out, c.lateRoots...)
+	if err := c.checkTTL(out); err != nil {
+		return nil, nil, err
+	}
 	p := physical.NewPlan(out...)
 	if err := p.Check(); err != nil {
 		return nil, nil, &Error{Code: logical.CodeInternal, Msg: "internal error: " + err.Error()}
@@ -282,8 +289,10 @@ func (c *converter) aggregate(a *logical.Aggregate, final bool) (physical.Node, 
 		}
 		final := final && bounded || empty
 		x := c.byKey(in, a.GroupBy)
-		out = physical.NewGroupAggregate(x, a.GroupBy, a.Aggregates, final, len(a.GroupBy) == 0 && (empty || c.env.Batch()), a.Pos)
-		if !bounded && len(a.GroupBy) > 0 && !final {
+		g := physical.NewGroupAggregate(x, a.GroupBy, a.Aggregates, final, len(a.GroupBy) == 0 && (empty || c.env.Batch()), a.Pos)
+		g.Expire(c.ttl)
+		out = g
+		if !bounded && len(a.GroupBy) > 0 && !final && c.ttl == 0 {
 			c.warnings = append(c.warnings, Warning{Pos: a.Pos, Text: fmt.Sprintf("%s keeps state for each key for ever: the input is unbounded; "+
 				"a window (TUMBLE, HOP, CUMULATE) with window_start and window_end in GROUP BY bounds it", a.Clause)})
 		}

@@ -276,7 +276,7 @@ func (b *builder) make(n physical.Node) (*stage, error) {
 	case *physical.ChangelogNormalize:
 		return b.chain(in, n.Op(), id, 1, n.Schema(), func() exec.Operator { return op.NewChangelogNormalize(n.Key, n.Schema()) }), nil
 	case *physical.GroupAggregate:
-		cfg := op.GroupAggregateConfig{Keys: n.GroupBy, Schema: n.Schema(), Retract: n.Retracts, UpdateBefore: true, Final: n.Final, EmitEmpty: n.EmitEmpty}
+		cfg := op.GroupAggregateConfig{Keys: n.GroupBy, Schema: n.Schema(), Retract: n.Retracts, UpdateBefore: true, Final: n.Final, EmitEmpty: n.EmitEmpty, TTL: n.TTL}
 		for _, k := range n.GroupBy {
 			cfg.KeyTypes = append(cfg.KeyTypes, is[k].Type)
 		}

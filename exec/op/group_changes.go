@@ -45,7 +45,7 @@ func (o *GroupAggregate) flush(b *stream.Batch, out exec.Output) error {
 		case c.now < 0:
 			put(stream.Delete, c, c.old)
 		default:
-			changed := false
+			changed := o.expires() // then what stays as it is is said too, as in Flink: it keeps the state of operators behind alive
 			for _, f := range same {
 				changed = changed || !f(int(c.old), int(c.now))
 			}
@@ -176,7 +176,7 @@ func (o *GroupAggregate) compact() error {
 		return nil
 	}
 	groups := o.live()
-	table, aggs, count, born := o.table, o.aggs, o.count, o.born
+	table, aggs, count, born, used := o.table, o.aggs, o.count, o.born, o.used
 	if err := o.fresh(); err != nil {
 		return err
 	}
@@ -191,6 +191,9 @@ func (o *GroupAggregate) compact() error {
 	o.grow()
 	for i, g := range groups {
 		o.count[ids[i]] = count[g]
+		if o.expires() {
+			o.used[ids[i]] = used[g]
+		}
 		if len(born) > 0 {
 			o.born = append(o.born, born[g]) // ids are 0, 1, 2, ...
 		}
@@ -198,16 +201,16 @@ func (o *GroupAggregate) compact() error {
 	return o.aggs.mergeFrom(aggs, groups, ids)
 }
 
-// Snapshot implements exec.Operator. Tables: groups (keys, row_count, born, state), distinct<i> (keys, arguments, count).
+// Snapshot implements exec.Operator. Tables: groups (keys, row_count, born, state and, with a TTL, used_us), distinct<i> (keys, arguments, count).
 func (o *GroupAggregate) Snapshot(_ context.Context, to exec.StateWriter) error {
-	groups := o.live()
+	groups := o.kept()
 	if len(groups) == 0 {
 		return nil
 	}
 	mem, k := o.env.Allocator, len(o.cfg.Keys)
-	place := make([]int32, o.table.Len()) // of each group among the live ones
-	for i, g := range groups {
-		place[g] = int32(i)
+	kept := make([]bool, o.table.Len())
+	for _, g := range groups {
+		kept[g] = true
 	}
 	words := func(n int, at func(i int) int64) arrow.Array {
 		b := array.NewInt64Builder(mem)
@@ -224,7 +227,11 @@ func (o *GroupAggregate) Snapshot(_ context.Context, to exec.StateWriter) error 
 		}
 		return o.born[groups[i]]
 	}))
-	rec := newRecord(arrow.NewSchema(fs, nil), append(cols, o.aggs.state(mem, groups)...), len(groups))
+	cols = append(cols, o.aggs.state(mem, groups)...)
+	if o.expires() {
+		fs, cols = append(fs, wordFields(usedColumn)...), append(cols, o.usedArray(groups))
+	}
+	rec := newRecord(arrow.NewSchema(fs, nil), cols, len(groups))
 	err := to.Table("groups", k, rec)
 	rec.Release()
 	for i, d := range o.aggs.distinct {
@@ -234,7 +241,7 @@ func (o *GroupAggregate) Snapshot(_ context.Context, to exec.StateWriter) error 
 		tuples, counts := d.tuples(mem)
 		var of, rows []int32
 		for j, g := range values[int64](tuples[0]) {
-			if o.table.IsLive(int32(g)) {
+			if kept[g] {
 				of, rows = append(of, int32(g)), append(rows, int32(j))
 			}
 		}
@@ -310,7 +317,8 @@ func (o *GroupAggregate) restore(from exec.StateReader) error {
 				o.born[ids[i]] = n
 			}
 		}
-		o.aggs.mergeState(ids, nil, rec.Columns()[k+2:])
+		o.restoreUsed(rec, ids)
+		o.aggs.mergeState(ids, nil, rec.Columns()[k+2:k+2+len(o.aggs.stateTypes())])
 	}
 	for i, d := range o.aggs.distinct {
 		if d == nil {

@@ -256,6 +256,10 @@ func operators(t *testing.T) map[string]optest.Operator {
 	kd := cols("k", str, "v", double)
 	kb := cols("k", str, "v", bigint, "b", types.BooleanType)
 	ops["group"] = grouped(false, kv, []int{0}, call(kv, "COUNT"), call(kv, "COUNT", 1), call(kv, "SUM", 1))
+	ttl := op.GroupAggregateConfig{Keys: []int{0}, KeyTypes: []types.Type{str}, Aggregates: []op.Aggregate{call(kv, "COUNT"), distinct(call(kv, "SUM", 1))}, Retract: true,
+		UpdateBefore: true, TTL: 10 * time.Second, Schema: cols("k", str, "n", bigint.NotNull(), "s", bigint)}
+	ops["group ttl"] = optest.Operator{New: func() []exec.Operator { return []exec.Operator{op.NewGroupAggregate(ttl)} }, Inputs: []types.Schema{kv}, Output: ttl.Schema,
+		Time: -1, Keys: []int{0}}
 	ops["group min max"] = grouped(false, kv, []int{0}, call(kv, "MIN", 1), call(kv, "MAX", 1))
 	ops["group double"] = grouped(false, kd, []int{0}, call(kd, "SUM", 1), call(kd, "COUNT", 1), call(kd, "AVG", 1))
 	ops["group lists"] = grouped(false, kv, []int{0}, call(kv, "FIRST_VALUE", 1), call(kv, "LAST_VALUE", 1), call(kv, "COLLECT", 1), call(kv, "ARRAY_AGG", 1))

@@ -1,6 +1,8 @@
 package physical
 
 import (
+	"time"
+
 	"github.com/weir-sql/weir/parser/ast"
 	"github.com/weir-sql/weir/planner/logical"
 	"github.com/weir-sql/weir/types"
@@ -19,8 +21,17 @@ type GroupAggregate struct {
 	EmitEmpty bool
 	// Retracts: the input has rows that take back.
 	Retracts bool
+	// TTL, when positive, is after how long without a row a group expires, by the clock (table.exec.state.ttl); see Expire.
+	TTL time.Duration
 	// Pos is the place of GROUP BY (or of the first aggregate) in the text.
 	Pos ast.Pos
+}
+
+// Expire makes groups expire, unless they are emitted once, at the end. Every row then gives a change, as in Flink, also of SELECT DISTINCT.
+func (a *GroupAggregate) Expire(ttl time.Duration) {
+	if !a.Final && ttl > 0 {
+		a.TTL, a.props.Changelog = ttl, Retract
+	}
 }
 
 // NewGroupAggregate makes the aggregate.
@@ -68,6 +79,9 @@ func (a *GroupAggregate) Details() []Detail {
 	}
 	if a.Retracts {
 		d = append(d, Detail{"retracts", "true"})
+	}
+	if a.TTL > 0 {
+		d = append(d, Detail{"ttl", a.TTL.String()})
 	}
 	return d
 }
