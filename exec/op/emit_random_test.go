@@ -51,24 +51,23 @@ func (n *naiveEmit) closes(end int64) stream.Time { return stream.Time(end - 100
 func (n *naiveEmit) over(end int64) stream.Time   { return n.closes(end).Add(n.e.Lateness) }
 
 func (n *naiveEmit) ends(t int64) (all []int64) {
-	for s := t - types.FloorMod(t-n.w.Offset, n.w.Size); ; {
-		switch n.w.Kind {
-		case Tumble:
-			return []int64{s + n.w.Size}
-		case Hop:
-			for s := t - types.FloorMod(t-n.w.Offset, n.w.Step); s > t-n.w.Size; s -= n.w.Step {
-				all = append(all, s+n.w.Size)
-			}
-			slices.Sort(all)
-			return all
+	first := t - types.FloorMod(t-n.w.Offset, n.w.Size)
+	switch n.w.Kind {
+	case Tumble:
+		all = append(all, first+n.w.Size)
+	case Hop:
+		for s := t - types.FloorMod(t-n.w.Offset, n.w.Step); s > t-n.w.Size; s -= n.w.Step {
+			all = append(all, s+n.w.Size)
 		}
-		for e := s + n.w.Step; e <= s+n.w.Size; e += n.w.Step {
+		slices.Sort(all)
+	case Cumulate:
+		for e := first + n.w.Step; e <= first+n.w.Size; e += n.w.Step {
 			if e > t {
 				all = append(all, e)
 			}
 		}
-		return all
 	}
+	return all
 }
 
 func (n *naiveEmit) show(g *naiveGroup) {
