@@ -88,7 +88,14 @@ func main() {
 		log.Fatal(err)
 	}
 	var out strings.Builder
-	fmt.Fprintf(&out, "%d bids, medians of %d runs, %d cores, %s, DuckDB %s (Python), %s\n\n", *bids, *runs, runtime.NumCPU(), runtime.Version(), duckVersion, time.Now().Format("2006-01-02"))
+	what := fmt.Sprintf("Medians of %d runs", *runs)
+	if needsBids(wanted) {
+		what = fmt.Sprintf("%d bids, medians of %d runs", *bids, *runs)
+	}
+	if slices.Contains(wanted, "duckdb") {
+		what += ", DuckDB " + duckVersion + " (Python)"
+	}
+	fmt.Fprintf(&out, "%s, %d cores, %s, %s\n\n", what, runtime.NumCPU(), runtime.Version(), time.Now().Format("2006-01-02"))
 	known := map[string]func(*strings.Builder) error{"duckdb": against, "disorder": disorder, "watermarks": watermarks, "startup": startup, "files": manyFiles, "kafka": kafka, "memory": kafkaMemory}
 	for _, s := range wanted {
 		measure := known[s]
@@ -118,6 +125,10 @@ func sh(name string, args ...string) error {
 
 func data(kind string) string { return fmt.Sprintf("%s-%d", kind, *bids) }
 
+func needsBids(wanted []string) bool {
+	return slices.ContainsFunc(wanted, func(s string) bool { return s == "duckdb" || s == "disorder" || s == "watermarks" })
+}
+
 // prepare builds the engine and what is not there yet of the data and of DuckDB.
 func prepare(wanted []string) error {
 	if err := os.MkdirAll(*dir, 0o755); err != nil {
@@ -128,11 +139,7 @@ func prepare(wanted []string) error {
 			return err
 		}
 	}
-	bidData := false
-	for _, s := range wanted {
-		bidData = bidData || s == "duckdb" || s == "disorder" || s == "watermarks"
-	}
-	if !bidData {
+	if !needsBids(wanted) {
 		return nil
 	}
 	for kind, args := range map[string][]string{"usual": {"-formats", *formats}, "ordered": {"-formats", "json", "-maxdelay", "0"}, "late": {"-formats", "json", "-late", "0.01"}} {
