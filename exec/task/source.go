@@ -78,6 +78,8 @@ type source struct {
 	asked       time.Time         // when readers were last asked in turn, by readingTime
 	// Alignment.
 	member  *member     // nil without
+	visited int         // splits that were asked so far
+	joined  bool        // all were, and the group knows
 	free    bool        // never paused: a backfill waits for the rows
 	allowed stream.Time // highest watermark that is read on from, as of the update with number updates
 	updates int64
@@ -555,6 +557,7 @@ func (s *source) deliver(ctx context.Context, it *item) error {
 			return err
 		}
 	}
+	spoke := it.rows > 0 || it.wm > s.to.last // which wakes up those behind
 	if it.wm != stream.MinTime {
 		if it.wm != stream.MaxTime {
 			s.metrics.Counter(exec.WatermarkUs).Store(int64(it.wm))
@@ -568,7 +571,7 @@ func (s *source) deliver(ctx context.Context, it *item) error {
 			return err
 		}
 	}
-	if it.barrier == nil && it.idle != s.idleSent {
+	if it.barrier == nil && (it.idle != s.idleSent || it.idle && spoke) {
 		s.idleSent = it.idle
 		if it.idle {
 			if err := s.chain.idle(ctx); err != nil {

@@ -1,10 +1,13 @@
 package task
 
 import (
+	"context"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/weir-sql/weir/exec"
 	"github.com/weir-sql/weir/exec/stream"
 )
 
@@ -99,5 +102,82 @@ func TestCombiner(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", s, tt.want)
 			}
 		})
+	}
+}
+
+// heard notes what a consumer gets.
+type heard struct{ got []string }
+
+func (h *heard) batch(_ context.Context, _ int, b stream.Batch) error {
+	b.Release()
+	return nil
+}
+func (h *heard) watermark(_ context.Context, wm stream.Time) error {
+	h.got = append(h.got, timeText(wm))
+	return nil
+}
+func (h *heard) end(context.Context, int) error {
+	h.got = append(h.got, "end")
+	return nil
+}
+
+// TestWatermarkGoesOnWhenItGrows: to every consumer, and once; infinity comes with the end.
+func TestWatermarkGoesOnWhenItGrows(t *testing.T) {
+	ctx := context.Background()
+	a, b := &heard{}, &heard{}
+	f := newFanout([]receiver{a, b})
+	for _, wm := range []stream.Time{stream.MinTime, -3, -3, 5, 4, 5, 6, stream.MaxTime} {
+		if err := f.watermark(ctx, wm); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.end(ctx, 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range []*heard{a, b} {
+		if got := strings.Join(h.got, " "); got != "-3 5 6 end" {
+			t.Error(got)
+		}
+	}
+}
+
+// TestWatermarkToAllPartitions: an exchange tells every partition, also those that get no row.
+func TestWatermarkToAllPartitions(t *testing.T) {
+	ctx := context.Background()
+	c := &chain{job: &Job{o: Options{Clock: NewVirtualClock(time.UnixMilli(0))}}}
+	w := newWriter(c, &Exchange{Keys: []int{0}})
+	var boxes []*inbox
+	var channels []*channel
+	for range 3 {
+		box := newInbox(make(chan struct{}, 1), exec.NewAccount("x", nil), 10)
+		boxes, channels = append(boxes, box), append(channels, box.add(0))
+	}
+	w.connect(channels)
+	for _, f := range []func() error{
+		func() error { return w.watermark(ctx, 5) }, func() error { return w.idle(ctx) }, func() error { return w.active(ctx) },
+		func() error { return w.watermark(ctx, 7) }, func() error { return w.end(ctx, 0) },
+	} {
+		if err := f(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, ch := range channels {
+		var got []string
+		for _, e := range ch.queue {
+			switch e.Kind {
+			case stream.EventWatermark:
+				got = append(got, timeText(e.Watermark))
+			case stream.EventIdle:
+				got = append(got, "idle")
+			case stream.EventEnd:
+				got = append(got, "end")
+			}
+		}
+		if s := strings.Join(got, " "); s != "5 idle 5 7 end" {
+			t.Error(s)
+		}
+	}
+	for _, box := range boxes {
+		box.close()
 	}
 }
