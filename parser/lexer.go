@@ -526,6 +526,8 @@ func (l *lexer) number(pos ast.Pos) {
 		hint, text := "", l.s[pos.Offset:l.i]
 		if len(text) > 1 && (text[1] == 'x' || text[1] == 'X') {
 			hint = "there are no hexadecimal numbers (Flink reads 0 AS x..); X'1F' is the bytes"
+		} else if strings.IndexByte(text, '_') > 0 {
+			hint = "write it without _ (Flink reads what is behind it as an alias)"
 		}
 		l.bad(pos, hint, "malformed number %q", text)
 		return

@@ -11,7 +11,7 @@ import (
 // numbers that each may have in parentheses.
 var typeNames = map[string]int{
 	"CHAR": 1, "VARCHAR": 1, "STRING": 0, "BOOLEAN": 0, "BINARY": 1, "VARBINARY": 1, "BYTES": 0, "DECIMAL": 2, "TINYINT": 0,
-	"SMALLINT": 0, "INT": 0, "BIGINT": 0, "FLOAT": 0, "DOUBLE": 0, "DATE": 0, "TIME": 1, "TIMESTAMP": 1, "TIMESTAMP_LTZ": 1, "VARIANT": 0,
+	"SMALLINT": 0, "INT": 0, "BIGINT": 0, "FLOAT": 0, "DOUBLE": 0, "DATE": 0, "TIME": 1, "TIMESTAMP": 1, "TIMESTAMP_LTZ": 1, "VARIANT": 0, "BITMAP": 0,
 }
 
 // typeSynonyms are other names for the same type.
@@ -51,6 +51,14 @@ func (p *parser) typeName() *ast.TypeName {
 		p.expectOp(">")
 	case "ROW":
 		p.rowType(ty)
+	case "STRUCTURED":
+		p.expectOp("<")
+		ty.Strings = append(ty.Strings, p.stringLit("the name of a class"))
+		if p.acceptOp(",") {
+			p.typeFields(ty, ">")
+		} else {
+			p.expectOp(">")
+		}
 	case "INTERVAL":
 		q := p.intervalQualifier()
 		ty.Interval = &q
@@ -97,9 +105,13 @@ func (p *parser) rowType(ty *ast.TypeName) {
 	default:
 		p.unexpected("")
 	}
-	if p.acceptOp(closer) {
-		return
+	if !p.acceptOp(closer) {
+		p.typeFields(ty, closer)
 	}
+}
+
+// typeFields takes name type, .. up to the closer.
+func (p *parser) typeFields(ty *ast.TypeName, closer string) {
 	for {
 		at := p.i
 		f := ast.TypeField{Name: p.identFor("a field name")}
@@ -126,7 +138,7 @@ func (p *parser) simpleType(ty *ast.TypeName, t *token) {
 		if n := foreignTypes[t.up]; n != "" {
 			p.failAt(t, CodeSyntax, "use "+n, "there is no data type %s", t.text)
 		}
-		names := []string{"ARRAY", "MAP", "MULTISET", "ROW", "INTERVAL", "RAW", "INTEGER"}
+		names := []string{"ARRAY", "MAP", "MULTISET", "ROW", "STRUCTURED", "INTERVAL", "RAW", "INTEGER"}
 		for n := range typeNames {
 			names = append(names, n)
 		}

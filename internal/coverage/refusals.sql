@@ -109,6 +109,10 @@ SELECT FROM_CHANGELOG(id) FROM t;
 
 CREATE TABLE x (id BITMAP) WITH ('connector' = 'test');
 CREATE TABLE x (id VARIANT) WITH ('connector' = 'test');
+CREATE TABLE x (id STRUCTURED<'a.B', `c` INT>) WITH ('connector' = 'test');
+CREATE TABLE x (id BITMAP) WITH ('connector' = 'test');
+SELECT id FROM t WHERE id = ?;
+SELECT * FROM ML_PREDICT(TABLE t, MODEL m, DESCRIPTOR(id));
 CREATE TABLE x (id DESCRIPTOR) WITH ('connector' = 'test');
 CREATE TABLE x (id NULL) WITH ('connector' = 'test');
 CREATE TABLE x (id TIMESTAMP WITH TIME ZONE) WITH ('connector' = 'test');

@@ -188,11 +188,11 @@ type TypeName struct {
 	Elem *TypeName
 	// Key is the key of MAP.
 	Key *TypeName
-	// Fields are those of ROW.
+	// Fields are those of ROW and STRUCTURED.
 	Fields []TypeField
 	// Interval is set for INTERVAL types.
 	Interval *IntervalQualifier
-	// Strings are the arguments of RAW('class', 'serializer').
+	// Strings are the arguments of RAW('class', 'serializer'), and the class of STRUCTURED<'class', ..>.
 	Strings []StringLit
 	// NotNull is whether NOT NULL follows; without it a type is nullable.
 	NotNull bool

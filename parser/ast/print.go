@@ -568,8 +568,12 @@ func (p *printer) typeName(t *TypeName) {
 		p.w(", ")
 		p.typeName(t.Elem)
 		p.w(">")
-	case t.Name == "ROW":
+	case t.Name == "ROW", t.Name == "STRUCTURED":
 		p.w("<")
+		for i, s := range t.Strings { // the class of STRUCTURED
+			p.str(s.Value)
+			p.flag(i < len(t.Strings)-1 || len(t.Fields) > 0, ", ")
+		}
 		list(p, t.Fields, func(f TypeField) {
 			p.ident(f.Name)
 			p.w(" ")
@@ -589,7 +593,7 @@ func (p *printer) typeName(t *TypeName) {
 		list(p, t.Params, func(n int) { p.w(strconv.Itoa(n)) })
 		p.w(")")
 	}
-	if len(t.Strings) > 0 {
+	if len(t.Strings) > 0 && t.Name != "STRUCTURED" {
 		p.w("(")
 		list(p, t.Strings, func(s StringLit) { p.str(s.Value) })
 		p.w(")")
