@@ -89,6 +89,7 @@ var unsupportedTypes = map[string]Feature{
 	"TIMESTAMP WITH TIME ZONE": {"WEIR-1516", "the type TIMESTAMP WITH TIME ZONE", "use TIMESTAMP_LTZ"},
 	"TIMESTAMP_TZ":             {"WEIR-1516", "the type TIMESTAMP WITH TIME ZONE", "use TIMESTAMP_LTZ"},
 	"VARIANT":                  {"WEIR-1516", "the type VARIANT", ""},
+	"STRUCTURED":               {"WEIR-1516", "the type STRUCTURED", "use ROW<..>"},
 	"BITMAP":                   {"WEIR-1516", "the type BITMAP", ""},
 	"DESCRIPTOR":               {"WEIR-1516", "the type DESCRIPTOR", ""},
 	"NULL":                     {"WEIR-1516", "the type NULL", ""},
