@@ -56,6 +56,7 @@ type member struct {
 	updates int64
 	version int64  // of the group at the last update
 	paused  int    // splits that are
+	begun   bool   // all its splits have been looked at once
 	blocked bool   // the source waits for whoever takes its rows: the idle clocks stand still
 	wake    func() // has the source look
 }
@@ -71,8 +72,12 @@ type mark struct {
 	waitUntil time.Time   // until when its first watermark is waited for
 }
 
-// alignmentGrace is how long a split that has been opened is waited for before it has given anything: what the others may do depends on where it begins.
-const alignmentGrace = time.Second
+// What the others may do depends on where a split begins that has just been opened. A bounded one is waited for, since it gives a row or ends; another one
+// until it counts as idle, or for alignmentGrace where no split does.
+const (
+	alignmentGrace = time.Second
+	forEver        = 100 * 365 * 24 * time.Hour
+)
 
 func newAligner(clock connectors.Clock) *aligner { return &aligner{clock: clock, start: clock.Now()} }
 
@@ -105,6 +110,14 @@ func (a *aligner) restore(m *member, allowed stream.Time, due time.Time, updates
 	}
 }
 
+// begin says that m has looked at all its splits once: what it does not know of them now has to come.
+func (a *aligner) begin(m *member) {
+	a.mu.Lock()
+	m.begun = true
+	m.group.version++
+	a.mu.Unlock()
+}
+
 // publish says where split i of m is.
 func (a *aligner) publish(m *member, i int, at mark) {
 	a.mu.Lock()
@@ -123,7 +136,7 @@ func (a *aligner) leave(m *member) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	m.group.version++
-	m.paused = 0
+	m.begun, m.paused = true, 0
 	for i := range m.marks {
 		m.marks[i].out = true
 	}
@@ -189,16 +202,24 @@ func (a *aligner) groupMin(m *member) (stream.Time, bool) {
 	return low, low != stream.MaxTime
 }
 
-// waits reports that a split of the group has not begun yet and is to be waited for at an instant.
+// waits reports that it is not known yet where all splits of the group begin.
 func (a *aligner) waits(g *group, at time.Time) bool {
+	some := false
 	for _, m := range a.members {
+		if m.group != g {
+			continue
+		}
+		if !m.begun {
+			return true
+		}
 		for _, k := range m.marks {
-			if m.group == g && !k.out && k.watermark == stream.MinTime && at.Before(k.waitUntil) {
+			if !k.out && k.watermark == stream.MinTime && at.Before(k.waitUntil) {
 				return true
 			}
+			some = some || k.watermark != stream.MinTime
 		}
 	}
-	return false
+	return !some
 }
 
 // lowest is the lowest watermark of a group's splits at an instant, MaxTime when none has a say: those that are idle or at their end have none, and those

@@ -42,7 +42,7 @@ func TestAllowed(t *testing.T) {
 		{"other groups do not matter", []Alignment{{"g", 10 * us, time.Second}, {"h", 10 * us, time.Second}}, []step{{at: 0, member: 1, mark: at(5), want: none},
 			{at: 0, member: 0, mark: at(70), want: none}, {at: time.Second, member: 0, want: 80, update: 1}, {at: time.Second, member: 1, want: 15, update: 1}}},
 		{"no watermark yet: no say", second[:1], []step{{at: 0, split: 0, mark: at(stream.MinTime), want: none}, {at: 0, split: 1, mark: at(30), want: none}, {at: time.Second, want: 40, update: 1}}},
-		{"nobody has a watermark", second[:1], []step{{at: 0, split: 0, mark: at(stream.MinTime), want: none}, {at: time.Second, want: none, update: 1}}},
+		{"nobody has a watermark", second[:1], []step{{at: 0, split: 0, mark: at(stream.MinTime), want: none}, {at: time.Second, want: none}}},
 		{"idle and ended splits have no say", second[:1], []step{{at: 0, split: 0, mark: &mark{watermark: 1, out: true}, want: none}, {at: 0, split: 1, mark: at(30), want: none},
 			{at: time.Second, want: 40, update: 1}, {at: time.Second, split: 1, mark: &mark{watermark: 30, out: true}, want: 40, update: 1}, {at: 2 * time.Second, want: none, update: 2}}},
 		{"idle from the instant of the update on", second[:1], []step{{at: 0, split: 0, mark: &mark{watermark: 1, idleAt: start.Add(2 * time.Second)}, want: none},
@@ -62,7 +62,9 @@ func TestAllowed(t *testing.T) {
 		a := newAligner(clock)
 		var members []*member
 		for _, s := range tt.sources {
-			members = append(members, a.join(s, nil))
+			m := a.join(s, nil)
+			a.begin(m)
+			members = append(members, m)
 		}
 		for i, s := range tt.steps {
 			clock.now = start.Add(s.at)
@@ -83,6 +85,8 @@ func TestBlockedIsNotIdle(t *testing.T) {
 	a := newAligner(clock)
 	m := a.join(Alignment{"g", 10 * time.Microsecond, time.Second}, nil)
 	other := a.join(Alignment{"g", 10 * time.Microsecond, time.Second}, nil)
+	a.begin(m)
+	a.begin(other)
 	a.publish(m, 0, mark{watermark: 1, idleAt: clock.now.Add(time.Second)})
 	a.publish(other, 0, mark{watermark: 50})
 	a.setBlocked(m, true)
@@ -94,6 +98,31 @@ func TestBlockedIsNotIdle(t *testing.T) {
 	clock.now = clock.now.Add(time.Second)
 	if allowed, _ := a.look(other, 0); allowed != 60 {
 		t.Errorf("%s is allowed when it is idle", timeText(allowed))
+	}
+}
+
+// TestWaitsForSources: as long as a source of the group has not looked at its splits, nobody is allowed more.
+func TestWaitsForSources(t *testing.T) {
+	clock := NewVirtualClock(time.UnixMilli(0).UTC())
+	a := newAligner(clock)
+	one := a.join(Alignment{"g", 10 * time.Microsecond, time.Second}, nil)
+	two := a.join(Alignment{"g", 10 * time.Microsecond, time.Second}, nil)
+	other := a.join(Alignment{"h", 10 * time.Microsecond, time.Second}, nil)
+	for _, m := range []*member{one, other} {
+		a.begin(m)
+		a.publish(m, 0, mark{watermark: 5})
+	}
+	clock.now = clock.now.Add(time.Second)
+	if _, n := a.look(one, 0); n != 0 {
+		t.Error("an update before all have begun")
+	}
+	if _, n := a.look(other, 0); n != 1 {
+		t.Error("another group waits")
+	}
+	a.leave(two) // it may have been at its end in the snapshot
+	clock.now = clock.now.Add(time.Second)
+	if allowed, n := a.look(one, 0); n != 1 || allowed != 15 {
+		t.Errorf("%s is allowed after %d updates", timeText(allowed), n)
 	}
 }
 
@@ -114,6 +143,8 @@ func TestNextLook(t *testing.T) {
 		}
 	}
 	says("before anything", "never")
+	a.begin(slow)
+	a.begin(fast)
 	a.publish(slow, 0, mark{watermark: 1})
 	says("when something has changed", "1s")
 	a.publish(slow, 0, mark{watermark: 1, idleAt: clock.now.Add(time.Hour)})

@@ -300,6 +300,7 @@ func (s *source) poll(ctx context.Context) (nextStatus, error) {
 		}
 		s.turn++
 		sp := s.splits[s.turn%len(s.splits)]
+		s.visited++
 		if sp.finished || sp.eof || sp.paused || len(sp.queue) >= 2 {
 			continue
 		}

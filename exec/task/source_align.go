@@ -21,6 +21,9 @@ func (s *source) publish(sp *split) {
 	if s.member == nil {
 		return
 	}
+	if sp.rows > 0 {
+		sp.waitUntil = time.Time{}
+	}
 	s.job.aligner.publish(s.member, sp.idx, mark{watermark: sp.wm, out: sp.finished || s.comb.State(sp.input) != Active, idleAt: s.idleAt(sp), waitUntil: sp.waitUntil})
 }
 
@@ -29,6 +32,13 @@ func (s *source) pausing() bool { return s.member != nil && !s.ordered && !s.fre
 
 // align makes what updates of the alignment there were take effect: a pause holds until the next one.
 func (s *source) align() {
+	if s.member == nil {
+		return
+	}
+	if !s.joined && (!s.pausing() || s.visited >= len(s.splits)) {
+		s.joined = true
+		s.job.aligner.begin(s.member)
+	}
 	if !s.pausing() {
 		return
 	}
@@ -51,10 +61,18 @@ func (s *source) align() {
 
 // awaitFirst has the group wait for the first watermark of a split that has just been opened.
 func (s *source) awaitFirst(sp *split) {
-	if s.pausing() && sp.wm == stream.MinTime && sp.waitUntil.IsZero() {
-		sp.waitUntil = s.job.o.Clock.Now().Add(alignmentGrace)
-		s.publish(sp)
+	if !s.pausing() || sp.rows > 0 || sp.wm != stream.MinTime || !sp.waitUntil.IsZero() {
+		return
 	}
+	grace := alignmentGrace
+	switch {
+	case sp.spec.Bounded:
+		grace = forEver
+	case s.spec.IdleTimeout > 0:
+		grace = s.spec.IdleTimeout
+	}
+	sp.waitUntil = s.job.o.Clock.Now().Add(grace)
+	s.publish(sp)
 }
 
 // begins notes the first watermark of a split. Before the first update nothing is known of the group; a split may go as far then as the drift allows from
@@ -186,7 +204,10 @@ func (s *source) restoreAlignment(from *SourceSnapshot) {
 	for i, ss := range from.Splits {
 		sp := s.splits[i]
 		if a := ss.Alignment; a != nil {
-			sp.limit, sp.waitUntil, sp.pauses, sp.pausedFor = a.Limit, a.WaitUntil, a.Pauses, a.PausedFor
+			sp.limit, sp.pauses, sp.pausedFor = a.Limit, a.Pauses, a.PausedFor
+			if !sp.spec.Bounded { // else as soon as it is open
+				sp.waitUntil = a.WaitUntil
+			}
 			if a.Paused && s.pausing() && !sp.finished {
 				s.beginPause(sp)
 			}

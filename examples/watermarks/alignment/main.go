@@ -31,8 +31,7 @@ import (
 const (
 	topic      = "weir-alignment"
 	partitions = 16
-	sensors    = 10 // in each partition
-	days       = 7
+	sensors    = 10               // in each partition
 	densest    = 10 * time.Second // between two rows of partition 0; each further partition has 1/1.2 of the rows of the one before it
 	factor     = 1.2
 	disorder   = 5 * time.Second
@@ -44,46 +43,47 @@ func main() {
 	log.SetFlags(0)
 	brokers := flag.String("brokers", "", "addresses of a Kafka; without them a broker in memory is started")
 	seed := flag.Uint64("seed", 1, "seed of the rows")
+	days := flag.Int("days", 7, "length of the history")
 	drift := flag.Duration("drift", 30*time.Minute, "scan.watermark.alignment.max-drift")
 	interval := flag.Duration("interval", 10*time.Millisecond, "scan.watermark.alignment.update-interval")
 	flag.Parse()
-	if err := run(*brokers, *seed, *drift, *interval); err != nil {
+	if _, _, err := run(context.Background(), *brokers, *seed, *days, *drift, *interval); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(brokers string, seed uint64, drift, interval time.Duration) error {
-	ctx := context.Background()
+// run reads the history both ways; it is an error when the results differ.
+func run(ctx context.Context, brokers string, seed uint64, days int, drift, interval time.Duration) (free, aligned result, err error) {
 	if brokers == "" {
 		c, err := kfake.NewCluster(kfake.NumBrokers(1))
 		if err != nil {
-			return err
+			return free, aligned, err
 		}
 		defer c.Close()
 		brokers = strings.Join(c.ListenAddrs(), ",")
 	}
-	rows, err := fill(ctx, brokers, seed)
+	rows, err := fill(ctx, brokers, seed, days)
 	if err != nil {
-		return err
+		return free, aligned, err
 	}
 	fmt.Printf("seed %d: %d rows in %d partitions over %d days, from %d in the fullest to %d in the emptiest; TUMBLE of 10 min by sensor, %d sensors\n",
 		seed, sum(rows), partitions, days, slices.Max(rows), slices.Min(rows), partitions*sensors)
-	free, err := read(ctx, brokers, "")
+	free, err = read(ctx, brokers, "")
 	if err != nil {
-		return err
+		return free, aligned, err
 	}
 	fmt.Printf("%-52s %s\n", "as it comes:", free)
-	aligned, err := read(ctx, brokers, fmt.Sprintf(", 'scan.watermark.alignment.group' = 'history', 'scan.watermark.alignment.max-drift' = '%d ms', "+
+	aligned, err = read(ctx, brokers, fmt.Sprintf(", 'scan.watermark.alignment.group' = 'history', 'scan.watermark.alignment.max-drift' = '%d ms', "+
 		"'scan.watermark.alignment.update-interval' = '%d ms'", drift.Milliseconds(), interval.Milliseconds()))
 	if err != nil {
-		return err
+		return free, aligned, err
 	}
 	fmt.Printf("%-52s %s\n", fmt.Sprintf("aligned, max drift %s, update interval %s:", drift, interval), aligned)
 	if !slices.Equal(free.windows, aligned.windows) {
-		return errors.New("the results differ")
+		return free, aligned, errors.New("the results differ")
 	}
 	fmt.Printf("results are equal; %.0f times fewer rows in window state\n", float64(free.peak)/float64(aligned.peak))
-	return nil
+	return free, aligned, nil
 }
 
 // result is what a run gave.
@@ -136,7 +136,7 @@ func read(ctx context.Context, brokers, options string) (result, error) {
 }
 
 // fill makes the topic anew and returns how many rows each partition has.
-func fill(ctx context.Context, brokers string, seed uint64) ([]int, error) {
+func fill(ctx context.Context, brokers string, seed uint64, days int) ([]int, error) {
 	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(brokers, ",")...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	if err != nil {
 		return nil, err
