@@ -225,10 +225,7 @@ func (o *results) flush(out exec.Output) error {
 		if o.w.env.Partitions > 1 {
 			b.Seq = make([]int64, len(from))
 			for i, k := range from {
-				b.Seq[i] = changes[k].seq
-				if i > 0 {
-					b.Seq[i] = max(b.Seq[i], b.Seq[i-1]+1)
-				}
+				b.Seq[i] = changes[k].seq // all changes of a row have its number: they stay together
 			}
 		}
 	}
