@@ -130,10 +130,11 @@ func TestSourceWithoutSplits(t *testing.T) {
 				if err := job.Sync(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				snap, err := job.Checkpoint(t.Context())
+				snap, err := job.Checkpoint(t.Context()) // the table has what was committed
 				if err != nil {
 					t.Fatal(err)
 				}
+				snap.Release()
 				if got := len(showRows(t, db, "SELECT n FROM w")); got != closed {
 					t.Errorf("%s: %d windows have closed, not %d", what, got, closed)
 				}
@@ -143,6 +144,7 @@ func TestSourceWithoutSplits(t *testing.T) {
 				if snap, err = job.Stop(t.Context()); err != nil {
 					t.Fatal(err)
 				}
+				t.Cleanup(snap.Release)
 				if r, err = db.ExecuteWith(t.Context(), insert, weir.ExecOptions{Restore: snap}); err != nil {
 					t.Fatal(err)
 				}

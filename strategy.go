@@ -142,9 +142,9 @@ func (r *registered) declaration(given string) (string, error) {
 	if r.strategy == nil {
 		return columns, nil
 	}
-	stmt, err := parser.ParseStatement("CREATE TABLE t (" + columns + ")")
+	stmt, _ := parser.ParseStatement("CREATE TABLE t (" + columns + ")")
 	create, ok := stmt.(*ast.CreateTable)
-	if err != nil || !ok {
+	if !ok {
 		return columns, nil // CREATE TABLE says what is wrong
 	}
 	named := r.strategy.TimestampColumn()
@@ -163,6 +163,7 @@ func (r *registered) declaration(given string) (string, error) {
 		return r.withRowtime(create, columns), nil
 	}
 	if named == "" {
+		var err error
 		if named, err = r.onlyTime(create); err != nil {
 			return "", err
 		}

@@ -286,10 +286,9 @@ func TestSourceOfWatermarks(t *testing.T) {
 
 // nudge lets a silent split go on: its watermark is that of the last event but one, and the last one's after 10 s without another.
 type nudge struct {
-	elapsed    func() time.Duration
-	last       stream.Time
-	at         time.Duration
-	calls, bad int
+	elapsed func() time.Duration
+	last    stream.Time
+	at      time.Duration
 }
 
 func (n *nudge) UseClock(elapsed func() time.Duration) { n.elapsed = elapsed }
@@ -390,6 +389,7 @@ func TestClockedGenerator(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			t.Cleanup(snap.Release)
 			if err := clock.Advance(t.Context(), time.Hour); err != nil { // the clock of the generator stands still meanwhile
 				t.Fatal(err)
 			}
