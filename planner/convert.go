@@ -431,14 +431,14 @@ func (c *converter) scan(s *logical.Scan) (physical.Node, error) {
 		if err != nil {
 			return nil, err
 		}
-		return normalized(scan), nil
+		return c.normalized(scan), nil
 	}
 	if sh.scan == nil {
 		scan, err := c.rawScan(s, sh.wanted)
 		if err != nil {
 			return nil, err
 		}
-		sh.scan = normalized(scan)
+		sh.scan = c.normalized(scan)
 	}
 	if len(sh.wanted) == len(s.Wanted) {
 		return sh.scan, nil
@@ -453,11 +453,13 @@ func (c *converter) scan(s *logical.Scan) (physical.Node, error) {
 }
 
 // normalized puts what is missing into the changelog of a scan that gives upserts.
-func normalized(scan *physical.Scan) physical.Node {
+func (c *converter) normalized(scan *physical.Scan) physical.Node {
 	if scan.Props().Changelog != physical.Upsert {
 		return scan
 	}
-	return physical.NewChangelogNormalize(scan)
+	n := physical.NewChangelogNormalize(scan)
+	n.TTL = c.ttl
+	return n
 }
 
 func (c *converter) rawScan(s *logical.Scan, wanted []int) (*physical.Scan, error) {

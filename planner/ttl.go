@@ -21,8 +21,8 @@ func (c *converter) readTTL() error {
 	return nil
 }
 
-// checkTTL refuses a plan in which something that expires in Flink would stay for ever: of what is kept for each key over unbounded input only groups
-// expire. Windows are bounded by the watermark; bounded input ends.
+// checkTTL refuses a plan in which something that expires in Flink would stay for ever: of what is kept for each key over unbounded input groups and
+// the rows of upserts expire. Windows are bounded by the watermark; bounded input ends.
 func (c *converter) checkTTL(roots []physical.Node) error {
 	if c.ttl <= 0 {
 		return nil
@@ -37,7 +37,10 @@ func (c *converter) checkTTL(roots []physical.Node) error {
 		p := n.Props()
 		g, group := n.(*physical.GroupAggregate)
 		keeps := p.State == physical.PerKey || p.State == physical.InputSized || p.State == physical.ConstantState && group
-		if keeps && !p.Bounded && !(group && (g.TTL > 0 || g.Final)) {
+		if u, ok := n.(*physical.ChangelogNormalize); ok && u.TTL > 0 || group && (g.TTL > 0 || g.Final) {
+			keeps = false
+		}
+		if keeps && !p.Bounded {
 			pos, what := updating(n)
 			if pos == (ast.Pos{}) {
 				what = n.Op()

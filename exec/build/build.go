@@ -274,7 +274,7 @@ func (b *builder) make(n physical.Node) (*stage, error) {
 		b.judges[n] = b.chain(in, n.Op(), id, 1, n.Schema(), make)
 		return b.judges[n], nil
 	case *physical.ChangelogNormalize:
-		return b.chain(in, n.Op(), id, 1, n.Schema(), func() exec.Operator { return op.NewChangelogNormalize(n.Key, n.Schema()) }), nil
+		return b.chain(in, n.Op(), id, 1, n.Schema(), func() exec.Operator { return op.NewChangelogNormalize(n.Key, n.Schema(), n.TTL) }), nil
 	case *physical.GroupAggregate:
 		cfg := op.GroupAggregateConfig{Keys: n.GroupBy, Schema: n.Schema(), Retract: n.Retracts, UpdateBefore: true, Final: n.Final, EmitEmpty: n.EmitEmpty, TTL: n.TTL}
 		for _, k := range n.GroupBy {

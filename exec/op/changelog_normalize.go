@@ -2,6 +2,7 @@ package op
 
 import (
 	"context"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -13,7 +14,7 @@ import (
 
 // ChangelogNormalize turns upserts into a full changelog: it keeps the last row of each key. The first row of a key is +I, a later one -U and +U unless it
 // is the same, a deletion is -D of the row as it was. A deletion needs only the key; one of a key that is not there is dropped, as Flink does. +I and +U of
-// the input mean the same; -U, whose +U says it all, is skipped.
+// the input mean the same; -U, whose +U says it all, is skipped. With a TTL (see expiry) a row that its key had no word of for so long is forgotten.
 type ChangelogNormalize struct {
 	exec.Base
 	key    []int // columns of the input
@@ -26,6 +27,7 @@ type ChangelogNormalize struct {
 	// keys has the keys, rows the rows: whole rows as keys of a table, so that equal rows have one id. now has the row of each key, -1 for none.
 	keys, rows *state.Table
 	now        []int32
+	ttl        expiry
 	charged    int64
 
 	sel, keyIDs, rowIDs []int32
@@ -36,14 +38,14 @@ type ChangelogNormalize struct {
 // replaced is a row that was the one of its key before a row of this batch.
 type replaced struct{ id, key int32 }
 
-// NewChangelogNormalize returns the operator for an input of columns schema with the given key.
-func NewChangelogNormalize(key []int, schema types.Schema) *ChangelogNormalize {
-	return &ChangelogNormalize{key: key, schema: schema}
+// NewChangelogNormalize returns the operator for an input of columns schema with the given key. Rows expire after ttl of processing time; 0 is never.
+func NewChangelogNormalize(key []int, schema types.Schema, ttl time.Duration) *ChangelogNormalize {
+	return &ChangelogNormalize{key: key, schema: schema, ttl: expiry{ttl: ttl.Microseconds()}}
 }
 
 // Open implements exec.Operator.
 func (o *ChangelogNormalize) Open(_ context.Context, env *exec.Env, from exec.StateReader) error {
-	o.env, o.out = env, o.schema.Arrow()
+	o.env, o.out, o.ttl.env = env, o.schema.Arrow(), env
 	o.order = append([]int{}, o.key...)
 	isKey := map[int]bool{}
 	for _, k := range o.key {
@@ -63,7 +65,7 @@ func (o *ChangelogNormalize) Open(_ context.Context, env *exec.Env, from exec.St
 		return nil
 	}
 	for _, rec := range from.Table("rows") {
-		cols := rec.Columns()
+		cols := rec.Columns()[:len(o.order)]
 		n := int(rec.NumRows())
 		ids := make([]int32, n)
 		if err := o.keys.Groups(cols[:len(o.key)], nil, n, ids); err != nil {
@@ -77,6 +79,7 @@ func (o *ChangelogNormalize) Open(_ context.Context, env *exec.Env, from exec.St
 		for i, k := range ids {
 			o.now[k] = rows[i]
 		}
+		o.ttl.restore(rec, ids)
 	}
 	return o.charge()
 }
@@ -93,10 +96,11 @@ func (o *ChangelogNormalize) grow() {
 	for len(o.now) < o.keys.Len() {
 		o.now = append(o.now, -1)
 	}
+	o.ttl.grow(len(o.now))
 }
 
 func (o *ChangelogNormalize) charge() error {
-	held := 4 * int64(cap(o.now))
+	held := 4*int64(cap(o.now)) + 8*int64(cap(o.ttl.used))
 	grow := held - o.charged
 	o.charged = held
 	return o.env.Bytes.Grow(grow)
@@ -135,10 +139,14 @@ func (o *ChangelogNormalize) ProcessBatch(_ context.Context, _ int, b stream.Bat
 	emit := func(kind stream.RowKind, id, r int32) {
 		ids, from, kinds = append(ids, id), append(from, r), append(kinds, kind)
 	}
-	next := 0
+	next, now := 0, o.ttl.now()
 	for i, r := range all {
 		k := o.keyIDs[i]
 		old := o.now[k]
+		if old >= 0 && o.ttl.expired(k, now) {
+			o.gone = append(o.gone, replaced{old, k})
+			o.now[k], old = -1, -1
+		}
 		if b.Kind(int(r)) == stream.Delete {
 			if old >= 0 {
 				emit(stream.Delete, old, r)
@@ -151,7 +159,7 @@ func (o *ChangelogNormalize) ProcessBatch(_ context.Context, _ int, b stream.Bat
 		id := o.rowIDs[next]
 		next++
 		switch {
-		case old == id:
+		case old == id && !o.ttl.on():
 			continue
 		case old < 0:
 			emit(stream.Insert, id, r)
@@ -161,6 +169,7 @@ func (o *ChangelogNormalize) ProcessBatch(_ context.Context, _ int, b stream.Bat
 			o.gone = append(o.gone, replaced{old, k})
 		}
 		o.now[k] = id
+		o.ttl.use(o.keyIDs[i:i+1], now)
 	}
 	result := stream.Batch{Kinds: kinds, Before: takeSide(b.Before, from), Seq: takeSide(b.Seq, from)}
 	if len(ids) > 0 {
@@ -208,12 +217,8 @@ func (o *ChangelogNormalize) compact() error {
 	if o.rows.Len() < compactAbove+2*o.rows.Live() && o.keys.Len() < compactAbove+2*o.keys.Live() {
 		return nil
 	}
-	var live []int32
-	for _, id := range o.now {
-		if id >= 0 {
-			live = append(live, id)
-		}
-	}
+	old, used := o.live()
+	live := o.rowsOf(old)
 	cols := o.rows.Keys(o.env.Allocator, live)
 	defer releaseAll(cols)
 	keys, rows := o.tables()
@@ -227,29 +232,70 @@ func (o *ChangelogNormalize) compact() error {
 	}
 	o.keys.Close()
 	o.rows.Close()
-	o.keys, o.rows, o.now = keys, rows, make([]int32, n)
+	o.keys, o.rows, o.now, o.ttl.used = keys, rows, make([]int32, n), nil
+	o.ttl.grow(n)
 	for i, k := range ids {
 		o.now[k] = rowIDs[i]
+		if o.ttl.on() {
+			o.ttl.used[k] = used[old[i]]
+		}
 	}
 	return nil
 }
 
-// Snapshot implements exec.Operator: the rows, key first.
-func (o *ChangelogNormalize) Snapshot(_ context.Context, to exec.StateWriter) error {
-	var live []int32
-	for _, id := range o.now {
+// live lists the keys that have a row, and gives when each key was used last.
+func (o *ChangelogNormalize) live() (keys []int32, used []int64) {
+	for k, id := range o.now {
 		if id >= 0 {
-			live = append(live, id)
+			keys = append(keys, int32(k))
 		}
 	}
-	if len(live) == 0 {
+	return keys, o.ttl.used
+}
+
+func (o *ChangelogNormalize) rowsOf(keys []int32) []int32 {
+	rows := make([]int32, len(keys))
+	for i, k := range keys {
+		rows[i] = o.now[k]
+	}
+	return rows
+}
+
+// ProcessTimer implements exec.Operator: it drops all rows that have expired.
+func (o *ChangelogNormalize) ProcessTimer(_ context.Context, at time.Time, _ exec.Output) error {
+	if !o.ttl.due(at) {
 		return nil
 	}
+	now := o.ttl.now()
+	keys, _ := o.live()
+	_, gone := o.ttl.split(keys, now)
+	for _, k := range gone {
+		o.rows.Delete(o.now[k])
+		o.keys.Delete(k)
+		o.now[k] = -1
+	}
+	if err := o.compact(); err != nil {
+		return err
+	}
+	keys, _ = o.live()
+	o.ttl.again(keys, now)
+	return o.charge()
+}
+
+// Snapshot implements exec.Operator: the rows, key first, and used_us where they expire.
+func (o *ChangelogNormalize) Snapshot(_ context.Context, to exec.StateWriter) error {
+	keys, _ := o.live()
+	keys, _ = o.ttl.split(keys, o.ttl.now())
+	if len(keys) == 0 {
+		return nil
+	}
+	live := o.rowsOf(keys)
 	fields := make([]arrow.Field, len(o.order))
 	for i, c := range o.order {
 		fields[i] = o.out.Field(c)
 	}
-	rec := newRecord(arrow.NewSchema(fields, nil), o.rows.Keys(o.env.Allocator, live), len(live))
+	fields, cols := o.ttl.column(fields, o.rows.Keys(o.env.Allocator, live), keys)
+	rec := newRecord(arrow.NewSchema(fields, nil), cols, len(live))
 	defer rec.Release()
 	return to.Table("rows", len(o.key), rec)
 }
@@ -259,7 +305,7 @@ func (o *ChangelogNormalize) Close() error {
 	if o.keys != nil {
 		o.keys.Close()
 		o.rows.Close()
-		o.keys, o.rows, o.now = nil, nil, nil
+		o.keys, o.rows, o.now, o.ttl.used = nil, nil, nil, nil
 		err := o.env.Bytes.Grow(-o.charged)
 		o.charged = 0
 		return err

@@ -47,10 +47,9 @@ type GroupAggregate struct {
 	schema *arrow.Schema
 	table  *state.Table
 	aggs   *aggSet
-	count  []int64   // rows of each group
-	born   []int64   // Final, one of several copies: sequence number of each group's first row
-	used   []int64   // TTL: when each group last had a row, microseconds of the clock
-	purge  time.Time // TTL: when expired groups are dropped next; zero: not asked for
+	count  []int64 // rows of each group
+	born   []int64 // Final, one of several copies: sequence number of each group's first row
+	ttl    expiry
 	stray  *atomic.Int64
 
 	charged int64
@@ -87,6 +86,9 @@ func (o *GroupAggregate) Open(_ context.Context, env *exec.Env, from exec.StateR
 	if want := len(o.cfg.Keys) + len(o.cfg.Aggregates); len(o.cfg.Schema) != want {
 		return fmt.Errorf("group aggregate: the schema has %d columns, want %d", len(o.cfg.Schema), want)
 	}
+	if !o.cfg.Final {
+		o.ttl = expiry{ttl: o.cfg.TTL.Microseconds(), env: env}
+	}
 	if err := o.fresh(); err != nil {
 		return err
 	}
@@ -97,13 +99,7 @@ func (o *GroupAggregate) Open(_ context.Context, env *exec.Env, from exec.StateR
 	if from == nil {
 		return nil
 	}
-	if err := o.restore(from); err != nil {
-		return err
-	}
-	if o.expires() && o.table.Live() > 0 {
-		o.purgeAt(o.clock() + o.cfg.TTL.Microseconds())
-	}
-	return nil
+	return o.restore(from)
 }
 
 // fresh makes empty state.
@@ -116,7 +112,7 @@ func (o *GroupAggregate) fresh() error {
 	o.aggs.count = nil
 	o.aggs.oneGroup = len(o.cfg.Keys) == 0
 	o.table = state.NewTable(o.keyArrow(), o.env.Bytes)
-	o.count, o.born, o.used = nil, nil, nil
+	o.count, o.born, o.ttl.used = nil, nil, nil
 	return nil
 }
 
@@ -133,9 +129,7 @@ func (o *GroupAggregate) grow() {
 	for len(o.count) < n {
 		o.count = append(o.count, 0)
 	}
-	for o.expires() && len(o.used) < n {
-		o.used = append(o.used, 0)
-	}
+	o.ttl.grow(n)
 	for len(o.last) < n {
 		o.last = append(o.last, -1)
 	}
@@ -182,11 +176,8 @@ func (o *GroupAggregate) ProcessBatch(_ context.Context, _ int, b stream.Batch, 
 			v.Reserve(n + n/4)
 		}
 	}
-	now := int64(0)
-	if o.expires() {
-		now = o.clock()
-		o.expire(now)
-	}
+	now := o.ttl.now()
+	o.forgetExpired(now)
 	err := o.each(&b, keys, rows, out)
 	o.forgetPlaces()
 	clear(o.moved)
@@ -197,9 +188,7 @@ func (o *GroupAggregate) ProcessBatch(_ context.Context, _ int, b stream.Batch, 
 	if err != nil {
 		return err
 	}
-	if o.expires() {
-		o.use(now)
-	}
+	o.ttl.use(o.ids, now)
 	if err := o.compact(); err != nil {
 		return err
 	}
@@ -364,7 +353,7 @@ func (o *GroupAggregate) Close() error {
 }
 
 func (o *GroupAggregate) charge() error {
-	n := o.aggs.bytes() + int64(cap(o.count)+cap(o.used))*8 + int64(cap(o.last)+cap(o.ids)+cap(o.rows)+cap(o.touched))*4 + int64(cap(o.changes))*16
+	n := o.aggs.bytes() + int64(cap(o.count)+cap(o.ttl.used))*8 + int64(cap(o.last)+cap(o.ids)+cap(o.rows)+cap(o.touched))*4 + int64(cap(o.changes))*16
 	d := n - o.charged
 	o.charged = n
 	if d == 0 {

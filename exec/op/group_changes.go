@@ -45,7 +45,7 @@ func (o *GroupAggregate) flush(b *stream.Batch, out exec.Output) error {
 		case c.now < 0:
 			put(stream.Delete, c, c.old)
 		default:
-			changed := o.expires() // then what stays as it is is said too, as in Flink: it keeps the state of operators behind alive
+			changed := o.ttl.on() // then what stays as it is is said too, as in Flink: it keeps the state of operators behind alive
 			for _, f := range same {
 				changed = changed || !f(int(c.old), int(c.now))
 			}
@@ -176,7 +176,7 @@ func (o *GroupAggregate) compact() error {
 		return nil
 	}
 	groups := o.live()
-	table, aggs, count, born, used := o.table, o.aggs, o.count, o.born, o.used
+	table, aggs, count, born, used := o.table, o.aggs, o.count, o.born, o.ttl.used
 	if err := o.fresh(); err != nil {
 		return err
 	}
@@ -191,8 +191,8 @@ func (o *GroupAggregate) compact() error {
 	o.grow()
 	for i, g := range groups {
 		o.count[ids[i]] = count[g]
-		if o.expires() {
-			o.used[ids[i]] = used[g]
+		if o.ttl.on() {
+			o.ttl.used[ids[i]] = used[g]
 		}
 		if len(born) > 0 {
 			o.born = append(o.born, born[g]) // ids are 0, 1, 2, ...
@@ -203,7 +203,7 @@ func (o *GroupAggregate) compact() error {
 
 // Snapshot implements exec.Operator. Tables: groups (keys, row_count, born, state and, with a TTL, used_us), distinct<i> (keys, arguments, count).
 func (o *GroupAggregate) Snapshot(_ context.Context, to exec.StateWriter) error {
-	groups := o.kept()
+	groups, _ := o.ttl.split(o.live(), o.ttl.now())
 	if len(groups) == 0 {
 		return nil
 	}
@@ -228,9 +228,7 @@ func (o *GroupAggregate) Snapshot(_ context.Context, to exec.StateWriter) error 
 		return o.born[groups[i]]
 	}))
 	cols = append(cols, o.aggs.state(mem, groups)...)
-	if o.expires() {
-		fs, cols = append(fs, wordFields(usedColumn)...), append(cols, o.usedArray(groups))
-	}
+	fs, cols = o.ttl.column(fs, cols, groups)
 	rec := newRecord(arrow.NewSchema(fs, nil), cols, len(groups))
 	err := to.Table("groups", k, rec)
 	rec.Release()
@@ -317,7 +315,7 @@ func (o *GroupAggregate) restore(from exec.StateReader) error {
 				o.born[ids[i]] = n
 			}
 		}
-		o.restoreUsed(rec, ids)
+		o.ttl.restore(rec, ids)
 		o.aggs.mergeState(ids, nil, rec.Columns()[k+2:k+2+len(o.aggs.stateTypes())])
 	}
 	for i, d := range o.aggs.distinct {

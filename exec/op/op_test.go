@@ -286,9 +286,13 @@ func operators(t *testing.T) map[string]optest.Operator {
 	}, kv, cols("k", str, "v", bigint, "id", bigint), -1)
 	order := []op.SortKey{{Column: 1, Type: bigint}, {Column: 0, Type: str, Desc: true, NullsLast: true}}
 	upserts, words := cols("v", types.DecimalOf(6, 2), "k", str, "n", bigint), cols("k", bigint, "v", bigint)
-	ops["normalize"] = optest.Operator{New: func() []exec.Operator { return []exec.Operator{op.NewChangelogNormalize([]int{1}, upserts)} },
+	ops["normalize"] = optest.Operator{New: func() []exec.Operator { return []exec.Operator{op.NewChangelogNormalize([]int{1}, upserts, 0)} },
 		Inputs: []types.Schema{upserts}, Output: upserts, Time: -1, Keys: []int{1}}
-	ops["normalize words"] = optest.Operator{New: func() []exec.Operator { return []exec.Operator{op.NewChangelogNormalize([]int{0}, words)} },
+	ops["normalize words"] = optest.Operator{New: func() []exec.Operator { return []exec.Operator{op.NewChangelogNormalize([]int{0}, words, 0)} },
+		Inputs: []types.Schema{words}, Output: words, Time: -1, Keys: []int{0}}
+	ops["normalize ttl"] = optest.Operator{New: func() []exec.Operator {
+		return []exec.Operator{op.NewChangelogNormalize([]int{0}, words, 10*time.Second)}
+	},
 		Inputs: []types.Schema{words}, Output: words, Time: -1, Keys: []int{0}}
 	ops["sort"] = single(func() exec.Operator { return op.NewSort(order, kv, true) }, kv, kv, -1)
 	ops["top 3"] = single(func() exec.Operator { return op.NewTopN(order, 3, 0, kv) }, kv, kv, -1)

@@ -1,10 +1,14 @@
 package physical
 
+import "time"
+
 // ChangelogNormalize makes a full changelog of the upserts of a table: it keeps the last row of each key, gives -U before +U, drops repeats and deletions
 // of what is not there.
 type ChangelogNormalize struct {
 	node
 	Key []int
+	// TTL, when positive, is after how long without a row of its key a row is forgotten, by the clock (table.exec.state.ttl).
+	TTL time.Duration
 }
 
 // NewChangelogNormalize makes the node over a scan that gives upserts by its key.
@@ -22,5 +26,9 @@ func (*ChangelogNormalize) Op() string { return "ChangelogNormalize" }
 
 // Details implements Node.
 func (n *ChangelogNormalize) Details() []Detail {
-	return []Detail{{"key", columnNames(n.schema, n.Key)}}
+	d := []Detail{{"key", columnNames(n.schema, n.Key)}}
+	if n.TTL > 0 {
+		d = append(d, Detail{"ttl", n.TTL.String()})
+	}
+	return d
 }
