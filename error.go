@@ -49,7 +49,7 @@ func (e *Error) Unwrap() error { return e.cause }
 func (e *Error) Render(text, name string) string {
 	pe := &parser.Error{Pos: ast.Pos{Offset: e.Offset, Line: e.Line, Column: e.Column}, End: e.End, Msg: printable(e.Msg), Hint: printable(e.Hint), Code: e.Code}
 	if e.Line > 0 {
-		return pe.Render(text, name)
+		return pe.Render(HideSecrets(text), name)
 	}
 	s := pe.Msg
 	if name != "" {

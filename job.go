@@ -74,7 +74,7 @@ func (j *Job) start(ctx context.Context, plan *physical.Plan, o ExecOptions, q *
 		}
 	}
 	to := task.Options{
-		Query: firstLine(j.sql), Allocator: j.db.allocator, Clock: j.db.opts.Clock, Log: j.db.opts.Log, Zone: j.db.Zone(),
+		Query: firstLine(HideSecrets(j.sql)), Allocator: j.db.allocator, Clock: j.db.opts.Clock, Log: j.db.opts.Log, Zone: j.db.Zone(),
 		BatchRows: atoi(config["weir.batch-size"]), Threads: threads(config), Budget: j.budget, Config: config,
 		Stdin: j.db.opts.Stdin, Stdout: j.db.opts.Stdout, Stderr: j.db.opts.Stderr,
 		// A statement that is waited for moves a virtual clock to its next timer whenever it has nothing else to do.

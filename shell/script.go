@@ -167,7 +167,7 @@ func (r *Runner) run(soft, hard context.Context, st weir.Statement, from source)
 		return errStopped
 	}
 	began := time.Now()
-	entry := &StatementStats{File: from.name, Statement: firstLine(st.Text), Line: st.Line}
+	entry := &StatementStats{File: from.name, Statement: firstLine(weir.HideSecrets(st.Text)), Line: st.Line}
 	r.stats = append(r.stats, entry)
 	defer func() {
 		wall := time.Since(began)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -184,11 +186,24 @@ func wait(t *testing.T, cond func() bool) {
 func TestSecrets(t *testing.T) {
 	create := table("x", "u INT", "127.0.0.1:1", "connector=kafka", "topic=t", "format=json", "scan.startup.mode=earliest-offset", "properties.security.protocol=SASL_PLAINTEXT",
 		"properties.sasl.mechanism=PLAIN", `properties.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required username="me" password="s3cret";`)
-	for _, q := range []string{"SHOW CREATE TABLE x", "DESCRIBE x", "EXPLAIN SELECT * FROM x", "SELECT * FROM x", "SELECT * FROM x /*+ OPTIONS('topik' = 'y') */"} {
-		_, out, errOut := call("", "-c", create+q, "--format=csv")
-		if strings.Contains(out+errOut, "s3cret") || out+errOut == "" {
-			t.Errorf("%s:\n%s%s", q, out, errOut)
+	stats := filepath.Join(t.TempDir(), "stats.json")
+	for _, q := range []string{"SHOW CREATE TABLE x", "DESCRIBE x", "EXPLAIN SELECT * FROM x", "SELECT * FROM x", "SELECT * FROM x /*+ OPTIONS('topik' = 'y') */",
+		"SELECT * FROM x /*+ OPTIONS('properties.sasl.jaas.config' = 's3cret') */", "INSERT INTO x SELECT * FROM x /*+ OPTIONS('properties.ssl.key.password' = 's3cret') */"} {
+		for _, create := range []string{create, strings.Replace(create, "'PLAIN'", "'PLAINN'", 1)} {
+			_, out, errOut := call("", "-c", create+q, "--format=csv", "--stats", stats)
+			text, err := os.ReadFile(stats)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(out+errOut+string(text), "s3cret") || out+errOut == "" {
+				t.Errorf("%s:\n%s%s%s", q, out, errOut, text)
+			}
 		}
+	}
+	// The line that an error shows.
+	_, _, errOut := call("", "-c", strings.TrimSpace(strings.Replace(create, "'PLAIN'", "'PLAINN'", 1))+" SELECT * FROM x")
+	if strings.Contains(errOut, "s3cret") || !strings.Contains(errOut, "*******'); SELECT * FROM x\n") || !strings.Contains(errOut, "must be one of PLAIN") {
+		t.Errorf("%s", errOut)
 	}
 }
 

@@ -169,7 +169,7 @@ func ShowCreate(o catalog.Object) string {
 				end = "\n"
 			}
 			value := o.Value
-			if secret(o.Key) {
+			if Secret(o.Key) {
 				value = "******"
 			}
 			fmt.Fprintf(&b, "  '%s' = '%s'%s", quoted(o.Key), quoted(value), end)
@@ -179,8 +179,8 @@ func ShowCreate(o catalog.Object) string {
 	return b.String()
 }
 
-// secret tells by its name that an option's value is not to be shown.
-func secret(key string) bool {
+// Secret tells by its name that an option's value is not to be shown.
+func Secret(key string) bool {
 	key = strings.ToLower(key)
 	for _, word := range []string{"password", "secret", "jaas.config", "token", "user-info", "keystore.key", "apikey", "api-key"} {
 		if strings.Contains(key, word) {
