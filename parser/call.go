@@ -220,13 +220,10 @@ func (p *parser) arguments(c *ast.Call, parts *callParts, up string, tableFuncti
 		case up == "JSON_OBJECT" || up == "JSON_OBJECTAGG":
 			p.jsonPair(parts, comma)
 		case parts.args == 2 && p.prev().up == "TO" && words["TO"] == 1: // FLOOR(x TO unit)
-			if !timeUnits[p.tok().up] {
-				p.unexpected("a time unit")
-			}
-			p.i++
+			p.timeUnit()
 			p.leaf(&ast.TimeUnit{Span: p.spanFrom(p.i - 1), Unit: p.prev().up}, p.i-1)
-		case timeUnits[p.tok().up] && (up == "TIMESTAMPDIFF" || up == "TIMESTAMPADD") && parts.args == 1 && p.opAt(1, ","):
-			p.i++
+		case (up == "TIMESTAMPDIFF" || up == "TIMESTAMPADD") && parts.args == 1 && p.tok().kind == tokIdent && p.opAt(1, ","):
+			p.timeUnit()
 			p.leaf(&ast.TimeUnit{Span: p.spanFrom(p.i - 1), Unit: p.prev().up}, p.i-1)
 		case up == "POSITION" && parts.args == 1:
 			p.exprUntil("IN")
@@ -443,8 +440,8 @@ func (p *parser) cast(src int, word string) {
 	c.Span = p.spanFrom(src)
 }
 
-func (p *parser) extract(src int) {
-	x := &ast.Extract{}
+// timeUnit takes a unit.
+func (p *parser) timeUnit() string {
 	t := p.tok()
 	if !timeUnits[t.up] {
 		for _, u := range []string{"YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND",
@@ -454,7 +451,12 @@ func (p *parser) extract(src int) {
 		p.unexpected("a time unit")
 	}
 	p.i++
-	x.Unit = t.up
+	return t.up
+}
+
+func (p *parser) extract(src int) {
+	x := &ast.Extract{}
+	x.Unit = p.timeUnit()
 	p.expect("FROM")
 	p.emitSlot(mysql.Fn(func(args []mysql.Arg) ast.Expr {
 		x.X = args[0].X

@@ -210,7 +210,7 @@ func TestErrors(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"empty.csv":   "table t: '" + dir + "/empty.csv' has no file with data that columns could be inferred from: declare them",
+		"empty.csv":   "'" + dir + "/empty.csv' has no file with data that columns could be inferred from: declare them",
 		"blanks.json": dir + "/blanks.json: there is no record to infer columns from: declare the columns",
 		"no.parquet":  dir + "/no.parquet: this is no complete parquet file",
 		"none.csv":    "no such file or folder",

@@ -3,6 +3,7 @@ package filesystem
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -20,7 +21,7 @@ const (
 // infer reads the columns off the first file that is not empty; weir.infer.rows (1000) says how many records.
 func (t *table) infer(ctx context.Context) (connectors.Inferred, error) {
 	if t.path == "-" {
-		return connectors.Inferred{}, fmt.Errorf("table %s: the columns of standard input cannot be inferred: declare them", t.decl.Name)
+		return connectors.Inferred{}, errors.New("the columns of standard input cannot be inferred: declare them, or save the input in a file")
 	}
 	files, err := t.list()
 	if err != nil {
@@ -40,7 +41,7 @@ func (t *table) infer(ctx context.Context) (connectors.Inferred, error) {
 		}
 		return inf, nil
 	}
-	return connectors.Inferred{}, fmt.Errorf("table %s: '%s' has no file with data that columns could be inferred from: declare them", t.decl.Name, t.path)
+	return connectors.Inferred{}, fmt.Errorf("'%s' has no file with data that columns could be inferred from: declare them", t.path)
 }
 
 // found keeps what was inferred of files, since a statement asks several times; a file that has changed is another one.

@@ -3,6 +3,7 @@ package bind
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weir-sql/weir/catalog"
@@ -161,8 +162,8 @@ func (s *scope) unknown(n *ast.Name) error {
 	if len(parts) > 1 {
 		var tables []string
 		for _, c := range s.rel.cols {
-			if len(c.path) > 0 {
-				tables = append(tables, c.path[len(c.path)-1])
+			if n := len(c.path); n > 0 && !slices.Contains(tables, c.path[n-1]) {
+				tables = append(tables, c.path[n-1])
 			}
 		}
 		hint := columnHint(first.Name, append(tables, names...))
