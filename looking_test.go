@@ -141,3 +141,28 @@ WITH ('connector' = 'test', 'scan.watermark.idle-timeout' = '30 s', 'scan.waterm
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), want)
 	}
 }
+
+func TestExplainWatermarkOfStrategies(t *testing.T) {
+	db, err := weir.Open(weir.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for i, c := range []struct{ watermark, options, want string }{
+		{"ts", "", "for ts by ts, the highest value so far: perfect if times never step back in a split"},
+		{"CASE WHEN u = 'mark' THEN ts END", "", "as good as what the expression knows, a row at or behind it is late"},
+		{"CASE WHEN u = 'mark' THEN ts END", "", "rows for which it is NULL do not move it: a split that has no other rows holds it back"},
+		{"SOURCE_WATERMARK()", "", "by the connector (SOURCE_WATERMARK()): perfect if what the connector promises holds"},
+		{"ts", ", 'scan.watermark.null-rows' = 'keep'", "rows without event time do not move it; windows leave them out"},
+		{"ts", ", 'scan.watermark.null-rows' = 'drop'", "rows without event time are dropped and do not move it"},
+		{"ts", ", 'scan.watermark.emit.strategy' = 'on-periodic'", "it goes on every 200ms (on-periodic), not behind every row"},
+	} {
+		name := fmt.Sprintf("t%d", i)
+		if err := db.Exec(t.Context(), fmt.Sprintf("CREATE TABLE %s (u STRING, ts TIMESTAMP(3), WATERMARK FOR ts AS %s) WITH ('connector' = 'test'%s)", name, c.watermark, c.options)); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(showRows(t, db, "EXPLAIN WATERMARK SELECT * FROM "+name), "\n"); !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s\ndoes not say %q", c.watermark, got, c.want)
+		}
+	}
+}

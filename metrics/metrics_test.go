@@ -37,6 +37,7 @@ CREATE TABLE t (u STRING, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '5'
   'scan.watermark.idle-timeout' = '1 min', 'scan.watermark.max-future' = '5 min', 'scan.watermark.null-rows' = 'keep',
   'scan.watermark.alignment.group' = 'g', 'scan.watermark.alignment.max-drift' = '1 h');
 CREATE TABLE r (w TIMESTAMP(3), u STRING, n BIGINT) WITH ('connector' = 'blackhole');
+CREATE TABLE n (u STRING, n BIGINT) WITH ('connector' = 'blackhole');
 CREATE TABLE s (n BIGINT) WITH ('connector' = 'memory');
 INSERT INTO s VALUES (1)`); err != nil {
 		t.Fatal(err)
@@ -45,9 +46,19 @@ INSERT INTO s VALUES (1)`); err != nil {
 	if err != nil {
 		t.Fatal(err)
 	}
+	jobs := []*weir.Job{job}
+	for _, sql := range []string{ // of which windows miss rows in part, and of which groups take changes
+		"INSERT INTO r SELECT window_start, u, COUNT(*) FROM HOP(TABLE t, DESCRIPTOR(ts), INTERVAL '5' SECOND, INTERVAL '10' SECOND) GROUP BY window_start, window_end, u",
+		"INSERT INTO n SELECT u, COUNT(*) FROM t GROUP BY u",
+	} {
+		if job, err = db.Start(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+		jobs = append(jobs, job)
+	}
 	for i, rows := range [][]string{
 		{"ann,2024-05-01 10:00:30", "bob,2024-05-01 10:00:02", "ann,NULL", "cid,2024-05-01 11:00:00"},
-		{"dan,2024-05-01 10:00:20", "dan,2024-05-01 10:00:01"},
+		{"dan,2024-05-01 10:00:20", "dan,2024-05-01 10:00:01", "dan,2024-05-01 10:00:12"},
 	} {
 		for _, r := range rows {
 			if err := reg.Table("`default_catalog`.`default_database`.`t`").Append(i, r); err != nil {
@@ -55,8 +66,10 @@ INSERT INTO s VALUES (1)`); err != nil {
 			}
 		}
 	}
-	if err := job.Sync(t.Context()); err != nil {
-		t.Fatal(err)
+	for _, j := range jobs {
+		if err := j.Sync(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return db
 }
@@ -92,14 +105,14 @@ func TestServer(t *testing.T) {
 	text := get(t, base+"/metrics", "")
 	const table = `operator="Scan-1",query="2",table="default_catalog.default_database.t"`
 	for _, want := range []string{
-		`weir_queries 1`,
+		`weir_queries 3`,
 		`weir_queries_ended_total{state="finished"} 1`,
 		`weir_query_info{name="insert-into_default_catalog.default_database.r",query="2"} 1`,
-		`weir_query_rows_in_total{query="2"} 6`,
+		`weir_query_rows_in_total{query="2"} 7`,
 		`weir_query_watermark_seconds{query="2"} 1.714557615e+09`, // 10:00:15
 		`weir_query_watermark_lag_seconds{query="2"} -15`,
 		`weir_query_memory_limit_bytes{query="2"} 1.073741824e+09`,
-		`weir_table_rows_total{` + table + `} 6`,
+		`weir_table_rows_total{` + table + `} 7`,
 		`weir_table_future_rows_total{` + table + `} 1`,
 		`weir_table_bad_rows_total{` + table + `} 0`,
 		`weir_split_rows_total{operator="Scan-1",query="2",split="0",table="default_catalog.default_database.t"} 4`,
@@ -109,6 +122,9 @@ func TestServer(t *testing.T) {
 		`weir_split_last_row_seconds{operator="Scan-1",query="2",split="1",table="default_catalog.default_database.t"} 1.7145576e+09`,
 		`weir_split_idle{operator="Scan-1",query="2",split="1",table="default_catalog.default_database.t"} 0`,
 		`weir_split_alignment_drift_seconds{operator="Scan-1",query="2",split="0",table="default_catalog.default_database.t"} 10`,
+		`weir_operator_late_rows_total{operator="LocalWindowAggregate-1",query="2"} 1`,
+		`weir_operator_partly_late_rows_total{operator="LocalWindowAggregate-1",query="3"} 1`,
+		`weir_operator_state_rows{operator="GroupAggregate-1",query="4"} 4`,
 		"# TYPE weir_table_rows_total counter", "# TYPE weir_split_idle gauge",
 	} {
 		if !strings.Contains(text, want+"\n") {
@@ -130,12 +146,12 @@ func TestServer(t *testing.T) {
 
 	got := get(t, base+"/watermarks", "")
 	lines := strings.Split(strings.TrimSpace(got), "\n")
-	if len(lines) != 3 || !strings.HasPrefix(lines[0], "job id  table ") || strings.Join(strings.Fields(lines[2]), " ") !=
+	if len(lines) != 7 || !strings.HasPrefix(lines[0], "job id  table ") || strings.Join(strings.Fields(lines[2]), " ") !=
 		"2 default_catalog.default_database.t 1 2024-05-01 10:00:15.000 -15s active 2024-05-01 10:00:00.000 TRUE" {
 		t.Errorf("/watermarks: %s", got)
 	}
 	var splits []weir.SplitWatermark
-	if err := json.Unmarshal([]byte(get(t, base+"/watermarks", "application/json")), &splits); err != nil || len(splits) != 2 || splits[0].Split != "0" || *splits[0].LagMs != -25000 {
+	if err := json.Unmarshal([]byte(get(t, base+"/watermarks", "application/json")), &splits); err != nil || len(splits) != 6 || splits[0].Split != "0" || *splits[0].LagMs != -25000 {
 		t.Errorf("/watermarks as JSON: %v %+v", err, splits)
 	}
 	if got := get(t, base+"/", ""); !strings.Contains(got, "/watermarks") {
