@@ -395,7 +395,7 @@ func (p *picked) columns(mem memory.Allocator, aggs []Aggregate) []arrow.Array {
 	cols := make([]arrow.Array, len(aggs))
 	for i, a := range aggs {
 		if len(p.chunks) == 0 {
-			cols[i] = array.MakeArrayOfNull(mem, a.Spec.Result.Arrow(), len(p.order))
+			cols[i] = types.NullArray(mem, a.Spec.Result.Arrow(), len(p.order))
 			continue
 		}
 		parts := make([]arrow.Array, len(p.chunks))

@@ -154,7 +154,7 @@ func variants(o *Operator, s *Script) []variant {
 			v.restoreAt = -2
 			all = append(all, v)
 			for at := range len(s.events) + 1 {
-				if s.inPair(at) {
+				if s.inPair(at) || batch != 1 && at != len(s.events)/2 {
 					continue
 				}
 				v.restoreAt = at
