@@ -212,6 +212,7 @@ func (s *source) nextArrival(ctx context.Context, limit int) (*item, nextStatus,
 		return nil, 0, err
 	}
 	s.idleCheck()
+	popped := false
 	for it.rows < limit && len(s.arrived) > 0 {
 		b := s.arrived[0]
 		if !b.ready.Load() {
@@ -238,7 +239,7 @@ func (s *source) nextArrival(ctx context.Context, limit int) (*item, nextStatus,
 			}
 		}
 		marked, idles := b.raw.Watermark != stream.MinTime, b.raw.Idle
-		s.arrived = s.arrived[1:]
+		s.arrived, popped = s.arrived[1:], true
 		if err := s.pop(sp); err != nil {
 			it.release()
 			return nil, 0, err
@@ -267,6 +268,10 @@ func (s *source) nextArrival(ctx context.Context, limit int) (*item, nextStatus,
 	it.wm = s.outgoing()
 	it.idle = s.comb.AllIdle() && !s.comb.AllFinished() || s.vacant()
 	if it.rows == 0 && it.wm <= s.sent && it.idle == s.sentIdle {
+		if popped && status != nextEnd { // blocks without rows made room: there may be more to read, of which nobody will tell
+			s.signal()
+			status = nextDecode
+		}
 		return nil, status, nil
 	}
 	return it, nextItem, nil
@@ -305,7 +310,11 @@ func (s *source) poll(ctx context.Context) (nextStatus, error) {
 			continue
 		}
 		if sp.reader == nil && sp.spec.Bounded && s.spec.MaxOpenSplits > 0 && s.open >= s.spec.MaxOpenSplits {
-			continue // its turn comes when another has ended
+			if made, err := s.makeRoom(sp); err != nil {
+				return 0, err
+			} else if !made {
+				continue // its turn comes when another has ended
+			}
 		}
 		st, err := s.read(ctx, sp)
 		if err != nil {

@@ -159,6 +159,19 @@ func (s *source) endPause(sp *split) {
 	s.paused--
 }
 
+// makeRoom closes the reader of a paused split for one that others wait for: after a restore it may not be open while they are.
+func (s *source) makeRoom(sp *split) (bool, error) {
+	if sp.wm == stream.MinTime || s.paused == 0 {
+		return false, nil
+	}
+	for _, o := range s.splits {
+		if o.paused && o.spec.Bounded && o.reader != nil {
+			return true, s.closeSplit(o)
+		}
+	}
+	return false, nil
+}
+
 // alignmentOf is what a snapshot has of a split's alignment.
 func (s *source) alignmentOf(sp *split, low stream.Time, some bool) *AlignmentStats {
 	if s.member == nil {

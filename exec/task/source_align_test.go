@@ -343,6 +343,88 @@ func TestAlignmentEnds(t *testing.T) {
 	}
 }
 
+// TestAlignmentRestored stops at random rows, whatever is paused then, and goes on from the snapshot: every row comes once, in the order of its split.
+func TestAlignmentRestored(t *testing.T) {
+	for seed := range int64(20) {
+		rnd := rand.New(rand.NewSource(seed))
+		splits := randomSplits(rnd, 1+rnd.Intn(6), 80, false)
+		mem := checked(t)
+		var log []string
+		var snap *Snapshot
+		for {
+			task := scanOf(&fakeSource{splits: splits, blockRows: 1 + rnd.Intn(20)}, rnd.Int63n(3), sinkTarget(&fakeSink{log: &log}))
+			task.Source.Order, task.Source.Need = OrderArrival, NeedNone
+			task.Source.MaxOpenSplits = 1 + rnd.Intn(8)
+			task.Source.Align = Alignment{"g", time.Duration(1+rnd.Intn(40)) * time.Microsecond, time.Duration(1+rnd.Intn(1000)) * time.Microsecond}
+			ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+			j, err := Start(ctx, &Graph{Tasks: []*Task{task}}, Options{Threads: 1 + rnd.Intn(3), BatchRows: []int{1, 3, 8192}[rnd.Intn(3)], Allocator: mem, Restore: snap,
+				CheckpointAfterRows: 1 + rnd.Int63n(60), StopAfterRows: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := j.Wait(); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			next, err := j.RowCheckpoint(context.Background())
+			cancel()
+			if err != nil {
+				t.Fatal(err)
+			}
+			snap.Release()
+			if snap = next; snap == nil {
+				break
+			}
+		}
+		at := map[string]int{}
+		for i, l := range log {
+			if _, twice := at[l]; twice {
+				t.Fatalf("seed %d: row %s came twice", seed, l)
+			}
+			at[l] = i
+		}
+		want := 0
+		for _, sp := range splits {
+			last := -1
+			for _, r := range sp.rows {
+				if r.bad {
+					continue
+				}
+				want++
+				i, ok := at[fmt.Sprintf("%d %d", r.id, r.ts)]
+				if !ok || i < last {
+					t.Fatalf("seed %d: row %d of %s is missing or out of order", seed, r.id, sp.id)
+				}
+				last = i
+			}
+		}
+		if want != len(log) {
+			t.Errorf("seed %d: %d rows, want %d", seed, len(log), want)
+		}
+	}
+}
+
+// TestBlocksWithoutRows: blocks that hold nothing but bad records do not stop a source that takes rows as they arrive.
+func TestBlocksWithoutRows(t *testing.T) {
+	for threads := 1; threads <= 4; threads++ {
+		var rows []fakeRow
+		for i := range int64(200) {
+			rows = append(rows, fakeRow{id: i, ts: i, bad: i%10 != 0})
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		sink := &fakeSink{}
+		task := scanOf(&fakeSource{splits: []*fakeSplit{{id: "a", rows: rows}}, blockRows: 1}, 0, sinkTarget(sink))
+		task.Source.Order = OrderArrival
+		j, err := Start(ctx, &Graph{Tasks: []*Task{task}}, Options{Threads: threads, Allocator: checked(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := j.Wait(); err != nil || sink.n != 20 {
+			t.Errorf("threads %d: %d rows, %v", threads, sink.n, err)
+		}
+		cancel()
+	}
+}
+
 // TestAlignmentCanceled cancels while splits are paused for good: the group waits for a split that says nothing more.
 func TestAlignmentCanceled(t *testing.T) {
 	src := &fakeSource{blockRows: 3, splits: []*fakeSplit{live("silent", row(1, 1)), live("ahead", rowsOf(1, 5000)...), {id: "files", rows: rowsOf(1, 5000)}}}
