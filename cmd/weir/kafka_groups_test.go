@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -227,6 +228,71 @@ func TestKafkaGroupOffsets(t *testing.T) {
 		}
 		if got := b.committed(group, events); got != "0:3" {
 			t.Errorf("committed %s", got)
+		}
+	})
+}
+
+// TestKafkaStopAnywhere: a job that is stopped in the middle of what it has read is continued by the next run with no row left out, and none twice.
+func TestKafkaStopAnywhere(t *testing.T) {
+	eachKafka(t, func(t *testing.T, b *kafkaBroker) {
+		const rows = 20_000
+		topic := b.topic("in", 2)
+		ctx := context.Background()
+		var recs []*kgo.Record
+		for i := range rows {
+			recs = append(recs, &kgo.Record{Topic: topic, Partition: int32(i % 2), Value: fmt.Appendf(nil, "%05d", i)})
+		}
+		if err := b.cl.ProduceSync(ctx, recs...).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+		var log lockedBuffer
+		db := session(t, &log)
+		if err := db.Exec(ctx, "SET 'weir.batch-size' = '64';"+table("t", "v STRING", b.seeds, "connector=kafka", "topic="+topic, "format=raw", "properties.group.id="+b.name,
+			"properties.auto.offset.reset=earliest")); err != nil {
+			t.Fatal(err)
+		}
+		var all []string
+		for run := 0; len(all) < rows; run++ {
+			// The rows are held up in the middle, until the job is being stopped.
+			reached, goOn := make(chan struct{}), make(chan struct{})
+			want := min(1+1500*run, rows-len(all))
+			var got []string
+			res, err := db.ExecuteWith(ctx, "SELECT v FROM t", weir.ExecOptions{Background: true, OnBatch: func(_ weir.Schema, batch weir.Batch) error {
+				before := len(got)
+				for i := range batch.Len() {
+					got = append(got, strings.Clone(batch.Record.Column(0).ValueStr(batch.Row(i))))
+				}
+				if before < want && len(got) >= want {
+					close(reached)
+					<-goOn
+				}
+				return nil
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-reached
+			stopped := make(chan error, 1)
+			go func() {
+				snap, err := res.Job.Stop(ctx)
+				if err == nil {
+					snap.Release()
+				}
+				stopped <- err
+			}()
+			runtime.Gosched()
+			close(goOn)
+			if err := <-stopped; err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, got...)
+		}
+		slices.Sort(all)
+		if n := len(slices.Compact(all)); n != rows || len(all) != rows {
+			t.Errorf("%d rows, %d of them different; want %d", len(all), n, rows)
+		}
+		if s := log.String(); s != "" {
+			t.Errorf("warnings: %s", s)
 		}
 	})
 }
