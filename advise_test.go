@@ -81,7 +81,7 @@ func TestAdviceAgainstDefinition(t *testing.T) {
 }
 
 func TestAdviceBeyondTheLadder(t *testing.T) {
-	day := int64(types.MicrosPerDay)
+	day := types.MicrosPerDay
 	s := &task.SplitLateness{Rows: 3, Late: []int64{50 * day, 200*day + 1}}
 	if got, want := adviceDelay(s), 201*day; got != want {
 		t.Errorf("%d days, want %d", got/day, want/day)

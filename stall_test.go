@@ -93,15 +93,15 @@ func ddl(watermark, options string) string {
 	return fmt.Sprintf("CREATE TABLE t (u STRING, ts TIMESTAMP(3), WATERMARK FOR ts AS %s) WITH ('connector' = 'test'%s)", watermark, options)
 }
 
-const tenSeconds = 10 * time.Second
+const long = 10 * time.Second
 
 func TestStallSilentSplit(t *testing.T) {
 	s := stall(t, ddl("ts - INTERVAL '1' SECOND", ", 'splits' = '2'"), fmt.Sprintf(tens, "t"))
-	s.says("without rows there is nothing to say", tenSeconds)
+	s.says("without rows there is nothing to say", long)
 	s.input("t", 0, "a,2024-05-01 10:00:01", "a,2024-05-01 10:00:31")
 	s.says("never a row", time.Second, "no result for 5 s: split 1 of table default_catalog.default_database.t has had no row yet and holds the watermark back",
 		"'scan.watermark.idle-timeout' = '30 s'", "SET 'table.exec.source.idle-timeout'", "the first open window of GlobalWindowAggregate-1 closes at watermark 2024-05-01 10:00:09.999")
-	s.says("the same cause is told once", tenSeconds)
+	s.says("the same cause is told once", long)
 	s.input("t", 1, "b,2024-05-01 10:00:05")
 	s.input("t", 0, "a,2024-05-01 10:00:32")
 	s.says("another cause", 6*time.Second, "split 1 of table default_catalog.default_database.t has had no row since 2024-05-01 10:00:21.000 and holds the watermark at 2024-05-01 10:00:04.000")
@@ -109,9 +109,9 @@ func TestStallSilentSplit(t *testing.T) {
 	if got := s.job.Stats().RowsOut; got == 0 {
 		t.Error("no window has closed")
 	}
-	s.says("a result: it begins anew, and no row comes", tenSeconds)
+	s.says("a result: it begins anew, and no row comes", long)
 	s.input("t", 0, "a,2024-05-01 10:01:00")
-	s.says("stalled behind a result", tenSeconds, "split 1 of table default_catalog.default_database.t has had no row since 2024-05-01 10:00:27.000 and holds the watermark at 2024-05-01 10:00:39.000")
+	s.says("stalled behind a result", long, "split 1 of table default_catalog.default_database.t has had no row since 2024-05-01 10:00:27.000 and holds the watermark at 2024-05-01 10:00:39.000")
 }
 
 func TestStallIdleTimeout(t *testing.T) {
@@ -119,13 +119,13 @@ func TestStallIdleTimeout(t *testing.T) {
 	s.input("t", 0, "a,2024-05-01 10:00:01", "a,2024-05-01 10:00:31")
 	s.says("too soon", 2*time.Second)
 	s.input("t", 0, "a,2024-05-01 10:00:32") // else both are idle at once, and the watermark stays
-	s.says("the silent split is passed over", tenSeconds)
+	s.says("the silent split is passed over", long)
 	if got := s.job.Stats().RowsOut; got != 1 {
 		t.Errorf("%d windows have closed", got)
 	}
 	s = stall(t, ddl("ts", ", 'splits' = '2', 'scan.watermark.idle-timeout' = '3 s'"), fmt.Sprintf(tens, "t"))
 	s.input("t", 0, "a,2024-05-01 10:00:01", "a,2024-05-01 10:00:31")
-	s.says("all idle", tenSeconds, "every split is idle, and the watermark stays where it is until rows come")
+	s.says("all idle", long, "every split is idle, and the watermark stays where it is until rows come")
 	s = stall(t, ddl("ts", ", 'splits' = '2', 'scan.watermark.idle-timeout' = '30 s'"), fmt.Sprintf(tens, "t"))
 	s.input("t", 0, "a,2024-05-01 10:00:01", "a,2024-05-01 10:00:31")
 	s.says("not yet", 6*time.Second, "split 1 of table default_catalog.default_database.t has had no row yet", "it is passed over 30s after its last row")
@@ -178,13 +178,13 @@ func TestStallLateRows(t *testing.T) {
 	s.input("t", 0, "b,2024-05-01 11:00:41") // and another one
 	s.after(time.Second)
 	s.input("t", 0, "b,2024-05-01 10:00:05")
-	s.says("late rows behind a row from the future: the window of that row is open", tenSeconds, "split 0 of table default_catalog.default_database.t has had no row since")
+	s.says("late rows behind a row from the future: the window of that row is open", long, "split 0 of table default_catalog.default_database.t has had no row since")
 }
 
 func TestStallAllLate(t *testing.T) {
 	s := stall(t, ddl("ts", ""), strings.Replace(fmt.Sprintf(tens, "t"), "TABLE t", "(SELECT ts FROM t WHERE u = 'b')", 1))
 	s.input("t", 0, "a,2024-05-01 12:00:00", "b,2024-05-01 10:00:01", "b,2024-05-01 10:00:02")
-	s.says("all late", tenSeconds, "2 rows were too late for their windows (SHOW LATE ROWS), and none is in an open one: the watermark of table",
+	s.says("all late", long, "2 rows were too late for their windows (SHOW LATE ROWS), and none is in an open one: the watermark of table",
 		"is ahead of processing time, a row from the future may have moved it there; 'scan.watermark.max-future'")
 }
 
@@ -199,7 +199,7 @@ func TestStallPaused(t *testing.T) {
 	s.job, s.watch = job, job.newStallWatch()
 	s.input("t2", 0, "b,2024-05-01 10:00:01")
 	s.input("t", 0, "a,2024-05-01 10:00:02", "a,2024-05-01 10:00:09")
-	s.says("paused", tenSeconds, "split 0 of table default_catalog.default_database.t is paused by watermark alignment and holds the watermark at 2024-05-01 10:00:09.000",
+	s.says("paused", long, "split 0 of table default_catalog.default_database.t is paused by watermark alignment and holds the watermark at 2024-05-01 10:00:09.000",
 		"'scan.watermark.alignment.max-drift'")
 	for _, w := range job.Watermarks(t.Context()) {
 		if paused := w.Table == "default_catalog.default_database.t"; (w.State == SplitPaused) != paused || w.DriftMs == nil || paused && (w.Pauses != 1 || *w.DriftMs != 8000) {

@@ -178,11 +178,8 @@ func (a *app) runFlags(cmd *cobra.Command) {
 	f.BoolVar(&a.continueError, "continue-on-error", false, "go on behind a failed statement")
 	f.StringVar(&a.statsFile, "stats", "", "write figures of each statement to `FILE`, as JSON")
 	f.StringVar(&a.metricsAddr, "metrics", "", "serve /metrics (Prometheus) and /watermarks at `ADDR`, host:port, while it runs")
-	f.StringVar(&a.checkpointDir, "checkpoint-dir", "", "`DIR` for checkpoints")
-	f.BoolVar(&a.restore, "restore", false, "continue from the last checkpoint")
-	for _, name := range []string{"checkpoint-dir", "restore"} {
-		_ = f.MarkHidden(name)
-	}
+	f.StringVar(&a.checkpointDir, "checkpoint-dir", "", "`DIR` for checkpoints (not supported yet: refused)")
+	f.BoolVar(&a.restore, "restore", false, "continue from the last checkpoint (not supported yet: refused)")
 }
 
 // observe refuses what is not there, and serves metrics where that is asked for, until the function that it returns is called.

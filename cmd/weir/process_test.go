@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -218,7 +219,8 @@ func TestMetrics(t *testing.T) {
 	}
 	_ = p.Process.Signal(os.Interrupt)
 	_ = p.Wait()
-	if _, err := http.Get("http://" + addr + "/metrics"); err == nil {
+	if c, err := net.Dial("tcp", addr); err == nil {
+		c.Close()
 		t.Error("something still listens")
 	}
 }
