@@ -166,7 +166,7 @@ func ExampleWithWatermarks() {
 	}
 	readings := make(chan Reading)
 	strategy := weir.BoundedOutOfOrderness(5 * time.Second).
-		WithTimestampAssigner(watermark.TimestampOf(func(r Reading) time.Time { return time.UnixMilli(r.Millis) })).
+		WithTimestampAssigner(weir.TimestampOf(func(r Reading) time.Time { return time.UnixMilli(r.Millis) })).
 		WithIdleness(30 * time.Second)
 	if err := db.RegisterTable("readings", weir.WithWatermarks(readings, strategy)); err != nil {
 		log.Fatal(err)

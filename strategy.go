@@ -37,6 +37,12 @@ func WatermarksBy(factory WatermarkFactory, columns ...string) WatermarkStrategy
 	return watermark.ForGenerator(factory, columns...)
 }
 
+// TimestampAssigner gives the event time of a row; see watermark.TimestampAssigner.
+type TimestampAssigner = watermark.TimestampAssigner
+
+// TimestampOf makes an assigner for rows of one type.
+func TimestampOf[T any](f func(row T) time.Time) TimestampAssigner { return watermark.TimestampOf(f) }
+
 // WithWatermarks gives a source its watermark strategy: RegisterTable takes the result. In the table's declaration, WATERMARK FOR ts AS SOURCE_WATERMARK()
 // stands for the strategy; without one the strategy names the event time, or the table's only column of type TIMESTAMP or TIMESTAMP_LTZ is it. A source has
 // one strategy: a second one, another WATERMARK in the declaration, `watermark=` in a tag, and a source that makes watermarks itself are refused.
