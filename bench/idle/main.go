@@ -25,7 +25,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/weir-sql/weir"
-	"github.com/weir-sql/weir/connectors"
 	"github.com/weir-sql/weir/connectors/all"
 	"github.com/weir-sql/weir/connectors/test"
 )
@@ -51,7 +50,7 @@ func main() {
 func run(source string, splits int, length, timeout time.Duration, aligned bool, profile string) error {
 	ctx := context.Background()
 	tables := test.NewRegistry()
-	db, err := weir.Open(weir.Options{Connectors: append(all.Connectors(), connectors.Connector(tables.Connector()))})
+	db, err := weir.Open(weir.Options{Connectors: append(all.Connectors(), tables.Connector())})
 	if err != nil {
 		return err
 	}
