@@ -23,7 +23,7 @@ var settings = []Setting{
 	{Key: "parallelism.default", Default: "1", Type: "integer", Doc: "number of partitions of keyed operators"},
 	{Key: "table.local-time-zone", Default: "UTC", Type: "string", Doc: "session time zone, for TIMESTAMP_LTZ"},
 	{Key: "table.exec.source.idle-timeout", Default: "0 ms", Type: "duration", Doc: "a split without rows for so long is idle; 0 is never"},
-	{Key: "table.exec.state.ttl", Default: "0 ms", Type: "duration", Doc: "a group of GROUP BY that had no row for so long, by the clock, is forgotten; 0 is never"},
+	{Key: "table.exec.state.ttl", Default: "0 ms", Type: "duration", Doc: "a group of GROUP BY, or the last row of a key of upserts, that had no row for so long, by the clock, is forgotten; 0 is never"},
 	{Key: "table.dml-sync", Default: "false", Type: "boolean", Doc: "whether an unbounded INSERT is waited for; bounded ones always are"},
 	{Key: "table.exec.sink.not-null-enforcer", Default: "ERROR", Type: "ERROR|DROP", Doc: "what happens to a NULL for a NOT NULL column of a sink"},
 	{Key: "table.exec.sink.type-length-enforcer", Default: "IGNORE", Type: "IGNORE|TRIM_PAD", Doc: "whether texts and bytes are cut or padded to the length of their column of a sink"},

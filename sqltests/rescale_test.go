@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/weir-sql/weir"
+	"github.com/weir-sql/weir/connectors/all"
 )
 
 // rescaledQueries are those of TestRepeatable and some more that have rows under way between copies: from one group to another, to a place of order.
@@ -74,4 +77,45 @@ func byKey(text string) string {
 	}
 	slices.SortStableFunc(lines, func(a, b string) int { return strings.Compare(key(a), key(b)) })
 	return fmt.Sprintln(strings.Join(lines, "\n"))
+}
+
+// TestRestoreOfAnotherPlan: a snapshot at another parallelism is not taken by a query that lacks what has state in it.
+func TestRestoreOfAnotherPlan(t *testing.T) {
+	ctx := t.Context()
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "a"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	writeEvents(t, filepath.Join(dir, "a"), 2, 60, 5)
+	db, err := weir.Open(weir.Options{Connectors: all.Connectors(), Formats: all.Formats()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.Exec(ctx, fmt.Sprintf("CREATE TABLE a (k STRING, v BIGINT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH ('connector' = 'filesystem', 'path' = '%s', 'format' = 'json')",
+		filepath.Join(dir, "a"))); err != nil {
+		t.Fatal(err)
+	}
+	nothing := func(weir.Schema, weir.Batch) error { return nil }
+	res, err := db.ExecuteWith(ctx, "SELECT k, COUNT(*) FROM a GROUP BY k", weir.ExecOptions{OnBatch: nothing, StopAfterRows: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	snap, err := res.Job.StoppedAt(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer snap.Release()
+	if err := db.Exec(ctx, "SET 'parallelism.default' = '3'"); err != nil {
+		t.Fatal(err)
+	}
+	for query, want := range map[string]string{
+		"SELECT COUNT(DISTINCT v) FROM TUMBLE(TABLE a, DESCRIPTOR(ts), INTERVAL '1' SECOND) GROUP BY window_start, window_end, k": "the snapshot has state of GroupAggregate-1, which the plan does not have",
+		"SELECT k, COUNT(*) FROM (VALUES ('a'), ('b')) AS t(k) GROUP BY k":                                                        "the snapshot has nothing of Values-1, which the plan reads",
+	} {
+		_, err := db.ExecuteWith(ctx, query, weir.ExecOptions{OnBatch: nothing, Restore: snap})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", query, err, want)
+		}
+	}
 }
