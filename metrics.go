@@ -148,7 +148,7 @@ func (j *Job) metrics(out []Metric, at task.Sight) []Metric {
 	}
 	slices.Sort(holders)
 	for _, h := range holders {
-		add("weir_memory_bytes", float64(held[h]), h)
+		add("weir_memory_bytes", float64(held[h]), tableName(h))
 	}
 	for _, t := range st.Tables {
 		c := t.Counters
