@@ -21,6 +21,8 @@ var rescaledQueries = append(slices.Clone(repeatableQueries),
 	`SELECT k, n FROM (
 		SELECT k, COUNT(*) AS n FROM TUMBLE(TABLE a, DESCRIPTOR(ts), INTERVAL '20' SECOND) GROUP BY window_start, window_end, k
 		UNION ALL SELECT k, COUNT(*) AS n FROM HOP(TABLE b, DESCRIPTOR(ts), INTERVAL '10' SECOND, INTERVAL '20' SECOND) GROUP BY window_start, window_end, k)`,
+	`SELECT window_start, n, COUNT(*) AS c FROM TUMBLE((SELECT window_time AS wt, k, COUNT(*) AS n FROM TUMBLE(TABLE a, DESCRIPTOR(ts), INTERVAL '5' SECOND)
+		GROUP BY window_start, window_end, window_time, k), DESCRIPTOR(wt), INTERVAL '20' SECOND) GROUP BY window_start, window_end, n`,
 	`SELECT k, n FROM (SELECT k, COUNT(*) AS n FROM u GROUP BY k, v) LIMIT 40`,
 	`SELECT k, v, COUNT(*) AS n FROM u GROUP BY k, v ORDER BY n DESC, v, k LIMIT 20`,
 	`SELECT window_start, k, v, COUNT(*) AS n FROM CUMULATE(TABLE a, DESCRIPTOR(ts), INTERVAL '10' SECOND, INTERVAL '30' SECOND)

@@ -134,10 +134,12 @@ func (w *windowState) snapshotDistinct(s *slice, i int, to exec.StateWriter) err
 func (w *windowState) restore(from exec.StateReader) error {
 	w.restoring = true
 	defer func() { w.restoring = false }()
-	for _, rec := range from.Table("window") {
-		// After a change of parallelism several parts come together: the watermark that any has reached, since what one has closed must not come again,
-		// and a row number behind all of theirs.
-		w.wm = max(w.wm, stream.Time(values[int64](rec.Column(0))[0]))
+	for i, rec := range from.Table("window") {
+		// After a change of parallelism several parts come together: the watermark that all have reached, since rows may still come for what the others
+		// have not closed (of the keys of a copy that was ahead there are none before its watermark), and a row number behind all of theirs.
+		if wm := stream.Time(values[int64](rec.Column(0))[0]); i == 0 || wm < w.wm {
+			w.wm = wm
+		}
 		w.rows = max(w.rows, values[int64](rec.Column(1))[0])
 	}
 	k := len(w.keyTypes)

@@ -20,8 +20,9 @@ import (
 //   - Keyed state goes where the exchange sends its key now (exchange.Redistribute); state of a whole operator goes to every copy.
 //   - Sources have one copy at any parallelism: positions, watermarks and idleness of their splits stay as they are. So do unions with all that waits
 //     before them.
-//   - Every copy of a task has been told the same up to the barrier, so that what a task knows is what its old copies knew: the lowest watermark that
-//     all have sent on, the highest that any has seen, ended when all have ended. A task that is new knows what its producers have sent on.
+//   - Every copy of a task has been told the same up to the barrier; a copy that merges in order may have got further than another. What a task knows is what
+//     all its old copies knew: the lowest of their watermarks (a copy that was ahead has no rows to come before its own), ended when all have ended. A
+//     task that is new knows what its producers have sent on.
 //   - Timers of all old copies are asked for in every new one: a timer that finds nothing due does nothing.
 //   - Counters are summed, and counted on in the first copy.
 //   - Rows that lay between two tasks, waiting for the rows of other copies, come before all rows that are made from now on (barriers let every producer
@@ -335,7 +336,7 @@ func (r *rescaler) inputs(it *inputTask, ts *TaskSnapshot) error {
 		ts.Inputs, ts.Forwarded, ts.Ended = &in, olds[0].Forwarded, olds[0].Ended
 		return nil
 	}
-	in := &InputsSnapshot{Combined: stream.MinTime, Merged: stream.MinTime, Idle: true}
+	in := &InputsSnapshot{Combined: stream.MinTime, Merged: lowestMerged(olds), Idle: true}
 	ts.Inputs, ts.Forwarded, ts.Ended = in, stream.MaxTime, true
 	outs := make([]output, len(it.box.channels))
 	for i, ch := range it.box.channels {
@@ -344,7 +345,7 @@ func (r *rescaler) inputs(it *inputTask, ts *TaskSnapshot) error {
 	for _, o := range olds {
 		ts.Forwarded, ts.Ended = min(ts.Forwarded, o.Forwarded), ts.Ended && o.Ended
 		in.Idle = in.Idle && o.Inputs.Idle
-		in.Combined, in.Merged, in.Seq = max(in.Combined, o.Inputs.Combined), max(in.Merged, o.Inputs.Merged), max(in.Seq, o.Inputs.Seq)
+		in.Combined, in.Seq = max(in.Combined, o.Inputs.Combined), max(in.Seq, o.Inputs.Seq)
 	}
 	if len(olds) == 0 { // new: all that its producers have said has reached what stands behind
 		for _, o := range outs {
@@ -524,6 +525,18 @@ func (r *rescaler) resolve(ids []string) []string {
 	return out
 }
 
+// lowestMerged is the watermark that all copies have merged up to: those that are ahead have no more rows before their own.
+func lowestMerged(olds []*TaskSnapshot) stream.Time {
+	if len(olds) == 0 {
+		return stream.MinTime
+	}
+	low := stream.MaxTime
+	for _, o := range olds {
+		low = min(low, o.Inputs.Merged)
+	}
+	return low
+}
+
 // waitingRow is a row that lay before a task, with its place in the merge over all copies of the task.
 type waitingRow struct {
 	key        Bound
@@ -535,9 +548,8 @@ type waitingRow struct {
 // waiting returns the rows that lay before the old copies of a task, in order.
 func (r *rescaler) waiting(olds []*TaskSnapshot) (out []stream.Batch, err error) {
 	var rows []waitingRow
-	merged := stream.MinTime
+	merged := lowestMerged(olds)
 	for p, o := range olds {
-		merged = max(merged, o.Inputs.Merged)
 		for i, q := range o.Inputs.Queued {
 			l := lane{bound: o.Inputs.Bound[i]}
 			for _, e := range q {
