@@ -124,6 +124,57 @@ func TestRate(t *testing.T) {
 	}
 }
 
+// TestAskedOften: who asks for rows before they are due, again and again, leaves nobody behind that waits.
+func TestAskedOften(t *testing.T) {
+	tb, err := table(types.Schema{{Name: "i", Type: types.IntType}}, "rows-per-second", "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := conntest.NewEnv(t)
+	ctx := context.Background()
+	const times = 100
+	ended := make(chan struct{}, times)
+	start := env.Env.Go
+	env.Env.Go = func(f func(context.Context)) {
+		start(func(ctx context.Context) { f(ctx); ended <- struct{}{} })
+	}
+	src, err := tb.(connectors.SourceTable).Source(conntest.All(tb))
+	if err != nil {
+		t.Fatal(err)
+	}
+	splits, err := src.Splits(ctx, env.Env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := src.Open(ctx, env.Env, splits[0], nil, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	first, err := r.Next(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := first.Decode(ctx, env.Allocator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Batch.Release()
+	for range times {
+		if _, err := r.Next(ctx); !errors.Is(err, connectors.ErrNotReady) {
+			t.Fatal(err)
+		}
+		r.Ready()
+	}
+	for i := range times - 1 {
+		select {
+		case <-ended:
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%d of %d still wait", times-i, times)
+		}
+	}
+}
+
 func TestOptions(t *testing.T) {
 	s := types.Schema{{Name: "i", Type: types.IntType}, {Name: "s", Type: types.VarCharOf(3)}, {Name: "b", Type: types.BinaryOf(2).NotNull()}}
 	for _, tt := range []struct {

@@ -76,8 +76,9 @@ type reader struct {
 	group int64
 	start time.Time
 	ready chan struct{}
-	timer func() // cancels the timer that is set
+	timer func() // cancels the timer that is set, and who waits for it
 	tick  <-chan time.Time
+	gone  chan struct{} // closed by timer
 }
 
 // due is when row n comes, after the start: with the first row of its group.
@@ -107,7 +108,9 @@ func (r *reader) Next(ctx context.Context) (connectors.Block, error) {
 		if r.timer != nil {
 			r.timer()
 		}
-		r.tick, r.timer = r.env.Clock.After(r.due(from) - now.Sub(r.start))
+		tick, cancel := r.env.Clock.After(r.due(from) - now.Sub(r.start))
+		gone := make(chan struct{})
+		r.tick, r.gone, r.timer = tick, gone, func() { cancel(); close(gone) }
 		return connectors.Block{}, connectors.ErrNotReady
 	}
 	r.next = to
@@ -139,7 +142,7 @@ func (r *reader) Ready() <-chan struct{} {
 	if r.tick == nil {
 		return r.ready
 	}
-	tick, ready := r.tick, r.ready
+	tick, gone, ready := r.tick, r.gone, r.ready
 	r.tick = nil
 	r.env.Go(func(ctx context.Context) {
 		select {
@@ -148,6 +151,7 @@ func (r *reader) Ready() <-chan struct{} {
 			case ready <- struct{}{}:
 			default:
 			}
+		case <-gone: // the source asks anew: it was woken by something else
 		case <-ctx.Done():
 		}
 	})
