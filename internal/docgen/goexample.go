@@ -9,7 +9,9 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"unicode"
 )
 
 // goExample shows the body of an example of example_test.go, which `go test` runs; arg is the name of its function. What the example prints stands
@@ -46,12 +48,12 @@ func goExample(root, name string) (string, error) {
 	return "", fmt.Errorf("%s has no function %s", path, name)
 }
 
-// exampleTypes shows the type declarations right before an example whose comment names it ("... of ExampleDB_RegisterTable.").
+// exampleTypes shows the type declarations whose comment names the example ("... of ExampleDB_RegisterTable.").
 func exampleTypes(f *ast.File, fset *token.FileSet, example string) string {
 	var sb strings.Builder
 	for _, d := range f.Decls {
 		g, ok := d.(*ast.GenDecl)
-		if !ok || g.Tok != token.TYPE || g.Doc == nil || !strings.Contains(g.Doc.Text(), example) {
+		if !ok || g.Tok != token.TYPE || g.Doc == nil || !names(g.Doc.Text(), example) {
 			continue
 		}
 		g.Doc = nil
@@ -61,6 +63,11 @@ func exampleTypes(f *ast.File, fset *token.FileSet, example string) string {
 		}
 	}
 	return sb.String()
+}
+
+// names tells whether a comment has an example's name as a whole word: Example is not ExampleError.
+func names(comment, example string) bool {
+	return slices.Contains(strings.FieldsFunc(comment, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }), example)
 }
 
 // dedent takes one tab off each line.

@@ -52,3 +52,12 @@ func TestItems(t *testing.T) {
 		t.Errorf("%d items", items)
 	}
 }
+
+func TestNames(t *testing.T) {
+	const comment = "Click is a row of ExampleDB_RegisterTable and ExampleDB_RegisterTable_channel."
+	for example, want := range map[string]bool{"ExampleDB_RegisterTable": true, "ExampleDB_RegisterTable_channel": true, "Example": false, "ExampleDB": false} {
+		if got := names(comment, example); got != want {
+			t.Errorf("names(%s) = %v", example, got)
+		}
+	}
+}
