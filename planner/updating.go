@@ -20,6 +20,9 @@ func updating(n physical.Node) (ast.Pos, string) {
 	case *physical.Scan:
 		return n.Pos, "the table " + logical.TableName(n.Table)
 	}
+	if w, ok := n.(*physical.WindowAggregate); ok && w.Emit != nil {
+		return w.Emit.Pos, w.Emit.Clause
+	}
 	for _, in := range n.Inputs() {
 		if in.Props().Changelog != physical.Append {
 			return updating(in)
