@@ -256,7 +256,12 @@ func (t *inputTask) arrived(ctx context.Context, i int, e stream.Event) error {
 			e.Batch.Release()
 			return err
 		}
-		return t.give(ctx, t.operatorInput(i), t.stampArrival(e.Batch, w, others, t.comb.Mark(i)))
+		mark := t.comb.Mark(i)
+		if b := e.Batch; b.Before != nil && b.Len() > 0 && len(t.box.channels) > 1 {
+			// The channel has come as far as its last row says, also before it says so by a watermark: rows of others are not stamped behind this one.
+			t.comb.Advance(i, b.Before[b.Row(b.Len()-1)])
+		}
+		return t.give(ctx, t.operatorInput(i), t.stampArrival(e.Batch, w, others, mark))
 	case stream.EventWatermark:
 		t.comb.Advance(i, e.Watermark)
 		if err := t.becameActive(ctx); err != nil {
