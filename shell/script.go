@@ -37,6 +37,7 @@ type Runner struct {
 
 	mu    sync.Mutex // of what is printed while a statement runs
 	shown bool       // there is a progress line
+	told  bool       // the note on changes has been printed
 	jobs  []*background
 	// stats has an entry for each statement; those of jobs are filled when they end.
 	stats []*StatementStats
@@ -244,6 +245,11 @@ func (r *Runner) runQuery(soft, hard context.Context, q *weir.Query, entry *Stat
 	}
 	if err == nil || errors.Is(err, errStopped) {
 		r.note(summary(head, entry.Stats, time.Since(began)))
+	}
+	if err == nil && n > 0 && !r.told && (r.Writer.Format == "" || r.Writer.Format == "table") && q.Updating() && q.Bounded() &&
+		!strings.EqualFold(r.DB.Config()["weir.result-mode"], "table") {
+		r.told = true
+		r.note("these are changes (+I, -U, +U, -D); SET 'weir.result-mode' = 'table' shows the final table")
 	}
 	return err
 }

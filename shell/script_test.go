@@ -253,3 +253,26 @@ SELECT id FROM e;`
 		t.Errorf("status %d, %s", status, text)
 	}
 }
+
+// TestChangesNote: who sees changes in a table is told once how to see the table that they amount to.
+func TestChangesNote(t *testing.T) {
+	const q = "SELECT COUNT(*) FROM (VALUES (1), (2)) AS t(a);"
+	const note = "SET 'weir.result-mode' = 'table' shows the final table"
+	for _, c := range []struct {
+		name, format, text string
+		want               int
+	}{
+		{"changes", "", q + q, 1},
+		{"table", "", "SET 'weir.result-mode' = 'table';" + q, 0},
+		{"additions", "", "SELECT a FROM (VALUES (1), (2)) AS t(a);", 0},
+		{"for programs", "csv", q, 0},
+		{"asked for", "changelog", q, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, errOut, _ := runText(t, &Runner{Writer: WriterOptions{Format: c.format}}, c.text)
+			if got := strings.Count(errOut, note); got != c.want {
+				t.Errorf("the note is there %d times, not %d: %s", got, c.want, errOut)
+			}
+		})
+	}
+}

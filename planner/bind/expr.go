@@ -653,12 +653,17 @@ func (b *Binder) unknownFunction(n ast.Node, name string) error {
 	if f, ok := unsupportedFunctions[strings.ToUpper(name)]; ok {
 		return unsupported(n, f)
 	}
+	if strings.EqualFold(name, "PERCENTILE_WATERMARK") {
+		return logical.Errorf(n, logical.CodeStatement, "CURRENT_WATERMARK(ts) gives the watermark", "PERCENTILE_WATERMARK makes watermarks: it stands in WATERMARK FOR ts AS PERCENTILE_WATERMARK(ts, 0.99) only")
+	}
 	var names []string
 	for _, f := range catalog.Functions() {
 		names = append(append(names, f.Name), f.Aliases...)
 	}
 	hint := "SHOW FUNCTIONS lists what there is"
-	if near := catalog.Nearest(strings.ToUpper(name), names); near != "" {
+	if write, ok := functionsElsewhere[strings.ToUpper(name)]; ok {
+		hint = "write " + write
+	} else if near := catalog.Nearest(strings.ToUpper(name), names); near != "" {
 		hint = "did you mean " + near + "?"
 	}
 	return logical.Errorf(n, logical.CodeUnknownFunction, hint, "function %s does not exist", strings.ToUpper(name))

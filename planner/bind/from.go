@@ -367,7 +367,7 @@ func fileFormat(path *ast.StringLit) (string, error) {
 	}
 	hint := "its name must end in .csv, .json, .jsonl, .ndjson or .parquet, with .gz or .zst behind; CREATE TABLE ... WITH ('connector' = 'filesystem', 'format' = ...) takes any name"
 	if strings.HasSuffix(p, ".avro") {
-		return "", unsupported(path, Feature{"WEIR-1524", "the format avro", ""})
+		return "", unsupported(path, featAvroColumns)
 	}
 	return "", logical.Errorf(path, logical.CodeTable, hint, "the format of '%s' is not known", path.Value)
 }

@@ -33,6 +33,7 @@ var (
 	featAsOf            = Feature{"WEIR-1507", "FOR SYSTEM_TIME AS OF", ""}
 	featLateral         = Feature{"WEIR-1508", "LATERAL", ""}
 	featUnnest          = Feature{"WEIR-1509", "UNNEST", ""}
+	featAvroColumns     = Feature{"WEIR-1524", "finding the columns of an Avro file", "declare them: CREATE TABLE t (...) WITH ('connector' = 'filesystem', 'path' = ..., 'format' = 'avro'); fields are matched by name"}
 	featTableFunction   = Feature{"WEIR-1510", "a table function other than TUMBLE, HOP and CUMULATE", ""}
 	featQualify         = Feature{"WEIR-1511", "QUALIFY", ""}
 	featNamedWindow     = Feature{"WEIR-1502", "WINDOW", ""}
@@ -53,7 +54,6 @@ var (
 var (
 	featStateTTL     = Feature{"WEIR-1520", "the hint STATE_TTL", ""}
 	featJoinHint     = Feature{"WEIR-1520", "a join hint", ""}
-	featPercentile   = Feature{"WEIR-1522", "PERCENTILE_WATERMARK", ""}
 	featDistribution = Feature{"WEIR-1523", "DISTRIBUTED BY", ""}
 )
 
@@ -109,7 +109,6 @@ var unsupportedFunctions = func() map[string]Feature {
 		"HOP_ROWTIME", "HOP_PROCTIME", "SESSION_START", "SESSION_END", "SESSION_ROWTIME", "SESSION_PROCTIME"} {
 		m[n] = featLegacyWindow
 	}
-	m["PERCENTILE_WATERMARK"] = featPercentile
 	for _, n := range []string{"ARRAY_AGG", "COLLECT", "PERCENTILE", "SINGLE_VALUE", "MATCH_ROWTIME", "MATCH_PROCTIME", "CLASSIFIER", "ML_PREDICT", "ML_EVALUATE",
 		"VECTOR_SEARCH", "TO_CHANGELOG", "FROM_CHANGELOG", "ARRAY_APPEND", "ARRAY_PREPEND", "ARRAY_CONTAINS", "ARRAY_DISTINCT", "ARRAY_POSITION",
 		"ARRAY_REMOVE", "ARRAY_REVERSE", "ARRAY_SLICE", "ARRAY_SORT", "ARRAY_UNION", "ARRAY_CONCAT", "ARRAY_EXCEPT", "ARRAY_INTERSECT", "ARRAY_MAX",

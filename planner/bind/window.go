@@ -95,7 +95,11 @@ func (b *Binder) unknownTableFunction(c *ast.Call, name string) error {
 	if near := catalog.Nearest(name, []string{"TUMBLE", "HOP", "CUMULATE"}); near != "" && len(c.Name.Parts) == 1 {
 		return logical.Errorf(c, logical.CodeUnknownFunction, "did you mean "+near+"?", "table function %s does not exist", name)
 	}
-	return unsupported(c, Feature{featTableFunction.Code, "the table function " + name, ""})
+	hint := ""
+	if strings.HasPrefix(name, "READ_") {
+		hint = "a file is a table: FROM 'x.csv'"
+	}
+	return unsupported(c, Feature{featTableFunction.Code, "the table function " + name, hint})
 }
 
 // windowArgs names the arguments by their parameters.
