@@ -306,7 +306,13 @@ func (s *source) poll(ctx context.Context) (nextStatus, error) {
 		s.turn++
 		sp := s.splits[s.turn%len(s.splits)]
 		s.visited++
-		if sp.finished || sp.eof || sp.paused || len(sp.queue) >= 2 {
+		if sp.paused {
+			if err := s.openPaused(ctx, sp); err != nil {
+				return 0, err
+			}
+			continue
+		}
+		if sp.finished || sp.eof || len(sp.queue) >= 2 {
 			continue
 		}
 		if sp.reader == nil && sp.spec.Bounded && s.spec.MaxOpenSplits > 0 && s.open >= s.spec.MaxOpenSplits {

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"context"
 	"sort"
 	"time"
 
@@ -133,6 +134,21 @@ func (s *source) pause(sp *split) {
 		s.arrived = keep
 	}
 	s.publish(sp)
+}
+
+// openPaused opens the reader of a split that was paused before a restore, so that it hears of the pause: a source that reads its splits together may wait
+// for one that it does not know to be paused. Bounded ones count against the limit of open splits, and stay closed.
+func (s *source) openPaused(ctx context.Context, sp *split) error {
+	if sp.reader != nil || sp.spec.Bounded || sp.finished || sp.eof {
+		return nil
+	}
+	if err := s.openSplit(ctx, sp); err != nil {
+		return err
+	}
+	if p, ok := sp.reader.(connectors.Pausable); ok {
+		p.Pause()
+	}
+	return nil
 }
 
 // resume goes on with a split. What was read of it comes before what others have read.
