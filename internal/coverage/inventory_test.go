@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -95,7 +96,10 @@ func inventory(t *testing.T) []item {
 	for _, s := range weir.Settings() {
 		add(groupSettings, s.Key)
 	}
-	sort.SliceStable(out, func(i, j int) bool { return out[i].group == out[j].group && out[i].name < out[j].name })
+	sort.Slice(out, func(i, j int) bool {
+		a, b := slices.Index(groups, out[i].group), slices.Index(groups, out[j].group)
+		return a < b || a == b && out[i].name < out[j].name
+	})
 	seen := map[item]bool{}
 	for _, it := range out {
 		if seen[it] {
