@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -362,10 +363,14 @@ func explain(p properties, err error) error {
 
 // brokerLog counts what fails between the client and brokers, and writes it to the log, at most one line in ten seconds.
 type brokerLog struct {
-	env  *connectors.Env
-	mu   sync.Mutex
-	last time.Time
+	env    *connectors.Env
+	client atomic.Pointer[kgo.Client]
+	mu     sync.Mutex
+	last   time.Time
 }
+
+// OnNewClient implements kgo.HookNewClient.
+func (b *brokerLog) OnNewClient(cl *kgo.Client) { b.client.Store(cl) }
 
 // OnBrokerConnect implements kgo.HookBrokerConnect.
 func (b *brokerLog) OnBrokerConnect(meta kgo.BrokerMetadata, _ time.Duration, _ net.Conn, err error) {
@@ -378,7 +383,10 @@ func (b *brokerLog) OnBrokerE2E(meta kgo.BrokerMetadata, _ int16, e kgo.BrokerE2
 }
 
 func (b *brokerLog) failed(msg string, meta kgo.BrokerMetadata, err error) {
-	// What we end ourselves is no failure.
+	// What we end ourselves is no failure; what is under way when the client is closed may say that the connection has died.
+	if cl := b.client.Load(); cl != nil && cl.Context().Err() != nil {
+		return
+	}
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, net.ErrClosed) || errors.Is(err, kgo.ErrClientClosed) {
 		return
 	}
