@@ -396,8 +396,11 @@ func (db *DB) Explain(ctx context.Context, sql string, asJSON bool) (plan string
 }
 
 func portabilityText(x ast.Extension) string {
+	if x.Kind == ast.ExtNotEqual {
+		return "Flink has no !="
+	}
 	what := map[ast.ExtensionKind]string{
-		ast.ExtNotEqual: "Flink has no !=", ast.ExtHint: "Flink refuses hints that it does not know", ast.ExtReservedWord: "Flink reserves this word",
+		ast.ExtHint: "Flink refuses hints that it does not know", ast.ExtReservedWord: "Flink reserves this word",
 		ast.ExtFileTable: "Flink has no files as tables", ast.ExtStatement: "Flink has no such statement", ast.ExtSeveralOnLine: "Flink's client takes one statement a line",
 		ast.ExtTableOption: "Flink refuses options that it does not know", ast.ExtMemoryTable: "Flink has no tables without a connector",
 		ast.ExtGroupBy:  "Flink groups by expressions, not by aliases or positions",

@@ -41,7 +41,7 @@ SELECT 1; -- the end
 		"2:133 Flink refuses options that it does not know: 'scan.watermark.max-future' = '5 min' | write /*weir , 'scan.watermark.max-future' = '5 min' */",
 		"3:14 Flink has no tables without a connector: m | declare a connector: WITH ('connector' = ..)",
 		"4:14 Flink does not infer the columns of a table: i | declare them: SHOW CREATE TABLE i writes the declaration",
-		"5:40 Flink has no !=: != | write <>",
+		"5:40 Flink has no != | write <>",
 		"5:54 Flink groups by expressions, not by aliases or positions: x | write a",
 		"6:40 Flink groups by expressions, not by aliases or positions: 1 | write a + 1",
 		"7:8 Flink refuses hints that it does not know: /*+ LATE_ROWS('late') */ | write /*weir+ LATE_ROWS('late') */",
