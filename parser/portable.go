@@ -53,7 +53,7 @@ func (p *parser) noteOption(o ast.Option, hidden bool) {
 	p.note(o.Start, o.Stop, hidden, ast.ExtTableOption, "/*weir , "+p.text[o.Start.Offset:o.Stop]+" */")
 }
 
-// weirOption reports whether a table option is an extension (DESIGN section 6).
+// weirOption reports whether a table option is Weir's own; docs/flink.md lists them.
 func weirOption(key string) bool {
 	switch key {
 	case "csv.header", "bad-records.table", "scan.watermark.max-future", "scan.watermark.future-rows", "scan.watermark.null-rows":
