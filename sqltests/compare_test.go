@@ -140,7 +140,7 @@ func TestParse(t *testing.T) {
 	if w := recs[3].Wants; len(w) != 2 || w[0].Lines[0] != "a" || w[1].Lines[0] != "x" {
 		t.Errorf("alternatives: %+v", w)
 	}
-	for _, bad := range []string{"statemnt ok\nSELECT 1\n", "loop i 0 2\nstatement ok\nSELECT 1\n", "statement ok\n\n", "query I\n", "endloop\n", "include none.slt\n"} {
+	for _, bad := range []string{"statemnt ok\nSELECT 1\n", "loop i 0 2\nstatement ok\nSELECT 1\n", "statement ok\n\n", "query I\n", "endloop\n", "include none.slt\n", "-- a comment\n"} {
 		if _, err := parseText("f.slt", bad, 0); err == nil {
 			t.Errorf("%q parses", bad)
 		}

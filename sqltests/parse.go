@@ -129,6 +129,9 @@ func (p *parser) block(end int, inLoop bool) error {
 			continue
 		}
 		body, known := words[f[0]]
+		if strings.HasPrefix(f[0], "--") {
+			return p.fail(at, "comments begin with # in a test file; the file of a script is run by weir run")
+		}
 		if !known {
 			return p.fail(at, "unknown word %q%s", f[0], didYouMean(f[0], wordList()))
 		}
