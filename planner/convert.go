@@ -25,6 +25,8 @@ type converter struct {
 	late      map[logical.Node]physical.Node // and a logical.BadRecords
 	lateRoots []physical.Node
 	ttl       time.Duration // table.exec.state.ttl
+	// shown is a CURRENT_WATERMARK that reads the rows of what is being converted; steps is one that reads the results of windows over them.
+	shown, steps *logical.Call
 }
 
 // shared is a scan with several readers.
@@ -121,8 +123,10 @@ func (c *converter) convert(n logical.Node, final bool) (physical.Node, error) {
 	case *logical.Values:
 		return physical.NewValues(n.Columns, n.Rows), nil
 	case *logical.Project:
+		defer c.reading(n.Exprs...)()
 		// A filter below becomes part of the same Calc.
 		if f, ok := n.In.(*logical.Filter); ok {
+			defer c.reading(f.Cond)()
 			in, err := c.convert(f.In, final)
 			if err != nil {
 				return nil, err
@@ -135,6 +139,7 @@ func (c *converter) convert(n logical.Node, final bool) (physical.Node, error) {
 		}
 		return calc(in, nil, n.Exprs, n.Names), nil
 	case *logical.Filter:
+		defer c.reading(n.Cond)()
 		in, err := c.convert(n.In, final)
 		if err != nil {
 			return nil, err
@@ -172,7 +177,11 @@ func (c *converter) convert(n logical.Node, final bool) (physical.Node, error) {
 				ins[i] = c.single(ins[i])
 			}
 		}
-		return physical.NewUnion(ins...), nil
+		u := physical.NewUnion(ins...)
+		if c.steps != nil && u.Props().Bounded {
+			return nil, unsupportedWatermark(c.steps, "the results of windows over a UNION ALL")
+		}
+		return u, nil
 	case *logical.Sort:
 		return c.sort(n, -1, 0)
 	case *logical.Limit:
@@ -241,7 +250,15 @@ func (c *converter) byKey(n physical.Node, keys []int) physical.Node {
 }
 
 func (c *converter) aggregate(a *logical.Aggregate, final bool) (physical.Node, error) {
+	shown, steps := c.shown, c.steps
+	switch {
+	case a.Window == nil || a.Window.Proctime:
+		c.shown, c.steps = nil, nil
+	case shown != nil:
+		c.steps = shown
+	}
 	in, err := c.convert(a.In, final)
+	c.shown, c.steps = shown, steps
 	if err != nil {
 		return nil, err
 	}
@@ -265,6 +282,9 @@ func (c *converter) aggregate(a *logical.Aggregate, final bool) (physical.Node, 
 		}
 		if emit.None() {
 			emit = nil
+		}
+		if shown != nil && emit != nil {
+			return nil, unsupportedWatermark(shown, "the results of windows with early or late firing")
 		}
 		if a.Late != nil {
 			if in.Props().Changelog != physical.Append {
@@ -318,6 +338,11 @@ func (c *converter) windowAggregate(a *logical.Aggregate, in physical.Node, emit
 	g := physical.WindowGrouping{Window: *a.Window, GroupBy: a.GroupBy, Aggregates: a.Aggregates, WindowColumns: a.WindowColumns}
 	// Partial rows have neither an order nor the values of DISTINCT.
 	onePhase := slices.ContainsFunc(a.Aggregates, func(x logical.AggregateCall) bool { return x.OrderDependent || x.Distinct })
+	if c.shown != nil && !a.Window.Proctime {
+		w := physical.NewWindowAggregate(c.single(in), g)
+		w.Shown = true
+		return w
+	}
 	if emit == nil && c.twoPhase && !onePhase && !a.Window.Proctime && in.Props().Changelog == physical.Append {
 		local := physical.NewLocalWindowAggregate(in, g)
 		keys := make([]int, len(a.GroupBy))

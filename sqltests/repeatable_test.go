@@ -54,6 +54,23 @@ var repeatableQueries = []string{
 	), DESCRIPTOR(wt), INTERVAL '20' SECOND) GROUP BY window_start, window_end`,
 	`SELECT k, v, ts FROM u WHERE MOD(v, 5) = 0`,
 	`SELECT k, COUNT(*) AS n, SUM(d) AS sd, LAST_VALUE(v) AS l FROM u GROUP BY k`,
+	`SELECT k, n, CURRENT_WATERMARK(wt) AS w FROM (SELECT k, window_time AS wt, COUNT(*) AS n FROM TUMBLE((SELECT * FROM a WHERE MOD(v, 3) <> 0),
+		DESCRIPTOR(ts), INTERVAL '20' SECOND) GROUP BY window_start, window_end, window_time, k)`,
+	`SELECT n, c, CURRENT_WATERMARK(wt2) AS w FROM (SELECT n, window_time AS wt2, COUNT(*) AS c FROM TUMBLE((SELECT k, window_time AS wt, COUNT(*) AS n
+		FROM HOP(TABLE b, DESCRIPTOR(ts), INTERVAL '2' SECOND, INTERVAL '4' SECOND) GROUP BY window_start, window_end, window_time, k),
+		DESCRIPTOR(wt), INTERVAL '10' SECOND, INTERVAL '3' SECOND) GROUP BY window_start, window_end, window_time, n)`,
+	`SELECT k, n, CURRENT_WATERMARK(wt) AS w FROM (
+		SELECT k, window_time AS wt, COUNT(*) AS n FROM TUMBLE(TABLE a, DESCRIPTOR(ts), INTERVAL '20' SECOND) GROUP BY window_start, window_end, window_time, k
+		UNION ALL
+		SELECT k, window_time AS wt, COUNT(*) AS n FROM TUMBLE(TABLE b, DESCRIPTOR(ts), INTERVAL '30' SECOND) GROUP BY window_start, window_end, window_time, k)`,
+	`SELECT k, SUM(n) AS n, LAST_VALUE(n) AS l FROM (
+		SELECT k, COUNT(*) AS n FROM TUMBLE(TABLE a, DESCRIPTOR(ts), INTERVAL '20' SECOND) GROUP BY window_start, window_end, k
+		UNION ALL SELECT k, COUNT(*) AS n FROM TUMBLE(TABLE b, DESCRIPTOR(ts), INTERVAL '20' SECOND) GROUP BY window_start, window_end, k) GROUP BY k`,
+	`SELECT k, SUM(n) AS n, LAST_VALUE(n) AS l FROM (
+		SELECT /*+ EMIT('late' = '0 s', 'allowed-lateness' = '10 s') */ k, COUNT(*) AS n FROM TUMBLE(TABLE a, DESCRIPTOR(ts), INTERVAL '20' SECOND)
+			GROUP BY window_start, window_end, k
+		UNION ALL SELECT k, MAX(d) AS n FROM HOP(TABLE b, DESCRIPTOR(ts), INTERVAL '10' SECOND, INTERVAL '20' SECOND) GROUP BY window_start, window_end, k
+		UNION ALL SELECT k, v AS n FROM a WHERE MOD(v, 7) = 0) GROUP BY k`,
 }
 
 // runOnce gives the changelog of a query as text, with the late rows behind. With stops the job is stopped with a snapshot after each so many rows and

@@ -29,8 +29,8 @@ var rescaledQueries = append(slices.Clone(repeatableQueries),
 		GROUP BY GROUPING SETS ((window_start, window_end, k), (window_start, window_end, v))`,
 )
 
-// TestRescaled: a query that is stopped and goes on at another parallelism, again and again, gives what it gives without: the same rows, and the same
-// changes of each key in the same order.
+// TestRescaled: a query at another parallelism, and one that is stopped and goes on at another, again and again, gives what it gives at parallelism 1: the
+// same rows, and the same changes of each key in the same order.
 func TestRescaled(t *testing.T) {
 	runs := 24
 	if testing.Short() {
@@ -47,6 +47,13 @@ func TestRescaled(t *testing.T) {
 	for qi, query := range rescaledQueries {
 		for _, watermark := range []string{"ts", "ts - INTERVAL '2' SECOND"} {
 			want := byKey(runOnce(t, query, watermark, dir, 1, 0, nil))
+			for _, p := range []int{3, 4} {
+				for _, batch := range []int{0, 5} {
+					if got := byKey(runScaled(t, query, watermark, dir, p-2, batch, nil, []int{p})); got != want {
+						t.Fatalf("query %d, watermark %s, %d threads, batch size %d, parallelism %d: another result\n%s", qi, watermark, p-2, batch, p, firstDifference(want, got))
+					}
+				}
+			}
 			for run := range runs {
 				threads, batch := []int{1, 2}[run%2], []int{1, 7, 0}[run%3]
 				parallel := []int{1 + rnd.IntN(4)}

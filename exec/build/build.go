@@ -107,7 +107,7 @@ func (s *stage) to(t task.Target) {
 }
 
 // needs works out which Before vectors a node has to give: what the plan says, and exact ones where rows of several inputs or partitions are put in
-// order by them.
+// order by them. The place of a window's result comes from the window: for that it needs nothing of its rows.
 func (b *builder) needs(n physical.Node) {
 	need := max(b.need[n], n.Props().WatermarkNeed)
 	b.need[n] = need
@@ -126,11 +126,7 @@ func (b *builder) needs(n physical.Node) {
 			} else {
 				ask(in, need)
 			}
-		case *physical.GlobalWindowAggregate:
-			if b.exactPhases(n) {
-				ask(in, need) // exact results need to know the watermark before each row; late judgement is in the plan
-			}
-		case *physical.WindowAggregate, *physical.GroupAggregate:
+		case *physical.GroupAggregate:
 			ask(in, need)
 		case *physical.LocalWindowAggregate:
 			ask(in, max(need, physical.NeedLate))
@@ -235,9 +231,6 @@ func (b *builder) make(n physical.Node) (*stage, error) {
 	case *physical.BadRecords:
 		return b.badRecords(n, id)
 	}
-	if g, ok := n.(*physical.GlobalWindowAggregate); ok && b.exactPhases(g) {
-		return b.exactWindow(g, id)
-	}
 	in, err := b.node(n.Inputs()[0])
 	if err != nil {
 		return nil, err
@@ -258,6 +251,7 @@ func (b *builder) make(n physical.Node) (*stage, error) {
 		if err != nil {
 			return nil, err
 		}
+		cfg.Exact = b.need[n] >= physical.NeedExact
 		return b.chain(in, n.Op(), id, 1, n.Schema(), func() exec.Operator { return op.NewGlobalWindowAggregate(cfg) }), nil
 	case *physical.WindowAggregate:
 		cfg, err := windowConfig(&n.WindowGrouping, is, n.Schema())
@@ -265,7 +259,7 @@ func (b *builder) make(n physical.Node) (*stage, error) {
 			return nil, err
 		}
 		cfg.Retract = n.Inputs()[0].Props().Changelog != physical.Append
-		cfg.Exact = b.need[n] == physical.NeedExact && n.Props().Partitioning.Count <= 1
+		cfg.Exact, cfg.Shown = b.need[n] >= physical.NeedExact, n.Shown
 		make := func() exec.Operator { return op.NewWindowAggregate(cfg) }
 		if n.Emit != nil {
 			e := op.Emission{Early: emitMicros(n.Emit.Early), Late: emitMicros(n.Emit.Late), Lateness: n.Emit.Lateness.Microseconds(), Final: n.Final}
@@ -365,28 +359,6 @@ func (b *builder) calc(n *physical.Calc, id string, in *stage) (*stage, error) {
 	}), nil
 }
 
-// exactPhases reports whether both phases have to be one: something behind has to know the watermark before each result. Copies of an operator give
-// results whose place in order is defined by their window.
-func (b *builder) exactPhases(n *physical.GlobalWindowAggregate) bool {
-	return b.need[n] == physical.NeedExact && n.Props().Partitioning.Count <= 1
-}
-
-// exactWindow runs both phases as one, row by row, where something behind has to know the watermark before each result.
-func (b *builder) exactWindow(n *physical.GlobalWindowAggregate, id string) (*stage, error) {
-	local := n.Local()
-	in, err := b.behindLocal(n.Inputs()[0], local)
-	if err != nil {
-		return nil, err
-	}
-	cfg, err := windowConfig(&n.WindowGrouping, local.Inputs()[0].Schema(), n.Schema())
-	if err != nil {
-		return nil, err
-	}
-	cfg.Exact = true
-	b.judges[local] = b.chain(in, n.Op(), id, 1, n.Schema(), func() exec.Operator { return op.NewWindowAggregate(cfg) })
-	return b.judges[local], nil
-}
-
 // lateRows hangs what becomes of late rows on the side of the operator that judges them. That operator has been built: its sink stands behind the roots
 // that read it.
 func (b *builder) lateRows(n *physical.LateRows, id string) (*stage, error) {
@@ -406,26 +378,6 @@ func (b *builder) lateRows(n *physical.LateRows, id string) (*stage, error) {
 	}
 	j.op.Side["late"] = append(j.op.Side["late"], task.Target{Op: o})
 	return &stage{task: j.task, op: o}, nil
-}
-
-// behindLocal builds the input of a local phase with the exchanges that lie behind the phase. Their keys, which come first in partial rows, are those of
-// the group.
-func (b *builder) behindLocal(n physical.Node, local *physical.LocalWindowAggregate) (*stage, error) {
-	switch n := n.(type) {
-	case *physical.LocalWindowAggregate:
-		return b.node(n.Inputs()[0])
-	case *physical.Exchange:
-		in, err := b.behindLocal(n.Inputs()[0], local)
-		if err != nil {
-			return nil, err
-		}
-		keys := make([]int, len(n.Keys))
-		for i, k := range n.Keys {
-			keys[i] = local.GroupBy[k]
-		}
-		return b.exchangeOf(in, n, b.id(n), keys, local.Inputs()[0].Schema()), nil
-	}
-	return nil, fmt.Errorf("internal error: %s between two phases of an aggregate", n.Op())
 }
 
 // union joins the tasks of its inputs: in a defined order where all are bounded.

@@ -550,12 +550,9 @@ func (o *EmittingWindowAggregate) advance(wm stream.Time, out exec.Output) error
 
 // before is the watermark before a result that the watermark at releases.
 func (o *EmittingWindowAggregate) before(at stream.Time) stream.Time {
-	if o.w.env.Partitions > 1 {
-		// What this copy has seen of the watermark depends on its share of the rows; the results of all copies are put in order by what does not. The end
-		// of a lateness is before a window that closes at the same watermark, as it is in one copy.
-		return max(o.last, o.forwarded(at.Add(-1)))
-	}
-	return o.last
+	// What this copy has seen of the watermark depends on its share of the rows; results of copies and of inputs are put in order by what does not. The end
+	// of a lateness is before a window that closes at the same watermark.
+	return max(o.last, o.forwarded(at.Add(-1)))
 }
 
 // forget drops the first window.

@@ -104,7 +104,7 @@ func (o *GlobalWindowAggregate) merge(b *stream.Batch, sp spot, rows []int32, n 
 
 // ProcessWatermark implements exec.Operator.
 func (o *GlobalWindowAggregate) ProcessWatermark(_ context.Context, wm stream.Time, out exec.Output) error {
-	if err := o.w.advance(wm, nil, out); err != nil {
+	if err := o.w.advance(wm, out); err != nil {
 		return err
 	}
 	return out.Watermark(wm)

@@ -167,6 +167,10 @@ func operators(t *testing.T) map[string]optest.Operator {
 	exact, out := windowed(tumble, events, key, call(events, "COUNT"))
 	exact.Exact = true
 	ops["exact"] = optest.Operator{New: func() []exec.Operator { return one(exact) }, Inputs: []types.Schema{events}, Output: out, Exact: true}
+	shown := exact
+	shown.Exact, shown.Shown = false, true
+	ops["shown"] = optest.Operator{New: func() []exec.Operator { return one(shown) }, Inputs: []types.Schema{events}, Output: out, Exact: true}
+	ops["exact two"] = optest.Operator{New: func() []exec.Operator { return two(exact) }, Inputs: []types.Schema{events}, Output: out, Exact: true}
 	cascade, _ := windowed(tumble, events, key, call(events, "SUM", 2))
 	cascade.Properties = []op.WindowProperty{op.WindowTime}
 	middle := cols("k", str, "s", bigint, "wt", ts3)

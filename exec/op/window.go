@@ -124,11 +124,3 @@ func (w *windows) inRange(t int64) bool {
 	const far = math.MaxInt64/2 - 1
 	return t > -far && t < far
 }
-
-// cell numbers the spans of watermarks that close the same windows.
-func (w *windows) cell(wm stream.Time) int64 {
-	if !w.inRange(int64(wm)) {
-		return int64(wm)
-	}
-	return w.sliceEnd(w.wall(int64(wm)) + w.unit)
-}

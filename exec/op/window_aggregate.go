@@ -32,9 +32,12 @@ type WindowAggregateConfig struct {
 	SetColumn int
 	// Retract says that the input has -U or -D rows.
 	Retract bool
-	// Exact says that something behind needs to know the watermark before each result (CURRENT_WATERMARK, ordered merges): windows then close at the
-	// very row that closes them, and results carry Before. It needs Before on every batch.
+	// Exact has results carry Before: the last watermark that leaves their window open, whatever this copy has seen of it. By that results of several
+	// copies and inputs are put in order.
 	Exact bool
+	// Shown has results carry as Before the watermark that was in force when their window closed, for CURRENT_WATERMARK. It needs to be told each watermark
+	// on its own: by Before on every batch, and behind rows that a filter has dropped.
+	Shown bool
 }
 
 // WindowAggregate aggregates the rows of each window of TUMBLE, HOP or CUMULATE in one phase.
@@ -50,8 +53,7 @@ type WindowAggregate struct {
 	cfg   WindowAggregateConfig
 	w     *windowState
 	split splitter
-	last  stream.Time // Exact: the watermark before the next result
-	timer int64       // wall clock end of the window that a timer has been asked for; processing time only
+	timer int64 // wall clock end of the window that a timer has been asked for; processing time only
 }
 
 // NewWindowAggregate returns the operator.
@@ -67,7 +69,7 @@ func newWindowState(cfg *WindowAggregateConfig, env *exec.Env) *windowState {
 		win.LTZ = true
 	}
 	w := &windowState{w: newWindows(win, env.Zone), env: env, aggs: cfg.Aggregates, retract: cfg.Retract, props: cfg.Properties, schema: cfg.Schema.Arrow(),
-		wm: stream.MinTime}
+		wm: stream.MinTime, exact: cfg.Exact && cfg.TimeColumn >= 0, shown: cfg.Shown && cfg.TimeColumn >= 0}
 	for _, t := range cfg.KeyTypes {
 		w.keyTypes = append(w.keyTypes, t.Arrow())
 	}
@@ -84,7 +86,6 @@ func (o *WindowAggregate) Open(_ context.Context, env *exec.Env, from exec.State
 	}
 	o.w = newWindowState(&o.cfg, env)
 	o.split = splitter{w: o.w.w, perWindow: o.w.perWindow}
-	o.last = stream.MinTime
 	if _, err := newAggSet(o.cfg.Aggregates, o.cfg.Retract, nil); err != nil {
 		return err
 	}
@@ -94,7 +95,6 @@ func (o *WindowAggregate) Open(_ context.Context, env *exec.Env, from exec.State
 	if err := o.w.restore(from); err != nil {
 		return err
 	}
-	o.last = o.w.wm
 	if o.proctime() {
 		o.setTimer()
 	}
@@ -107,15 +107,14 @@ func (o *WindowAggregate) ProcessBatch(ctx context.Context, _ int, b stream.Batc
 	switch {
 	case o.proctime():
 		return o.addNow(&b)
-	case o.cfg.Exact && b.Before != nil:
-		return cutAtCrossings(b, o.w.w.cell,
+	case o.cfg.Shown && b.Before != nil:
+		return cutAtSteps(b,
 			func(piece stream.Batch) error {
 				defer piece.Release()
-				o.last = max(o.last, piece.Before[piece.Row(piece.Len()-1)])
 				return o.add(&piece, out)
 			},
 			func(wm stream.Time) error {
-				if wm == stream.MinTime {
+				if wm <= o.w.wm {
 					return nil
 				}
 				return o.ProcessWatermark(ctx, wm, out)
@@ -227,7 +226,7 @@ func (o *WindowAggregate) ProcessTimer(_ context.Context, at time.Time, out exec
 		if !ok || o.w.w.instant(end) > stream.Time(at.UnixMicro()) {
 			break
 		}
-		if err := o.w.advance(o.w.w.firesAt(end), nil, out); err != nil {
+		if err := o.w.advance(o.w.w.firesAt(end), out); err != nil {
 			return err
 		}
 	}
@@ -238,14 +237,9 @@ func (o *WindowAggregate) ProcessTimer(_ context.Context, at time.Time, out exec
 // ProcessWatermark implements exec.Operator.
 func (o *WindowAggregate) ProcessWatermark(_ context.Context, wm stream.Time, out exec.Output) error {
 	if !o.proctime() {
-		var before *stream.Time
-		if o.cfg.Exact {
-			before = &o.last
-		}
-		if err := o.w.advance(wm, before, out); err != nil {
+		if err := o.w.advance(wm, out); err != nil {
 			return err
 		}
-		o.last = max(o.last, wm)
 	}
 	return out.Watermark(wm)
 }
@@ -253,7 +247,7 @@ func (o *WindowAggregate) ProcessWatermark(_ context.Context, wm stream.Time, ou
 // Finish implements exec.Operator: windows of processing time close at the end of the input.
 func (o *WindowAggregate) Finish(_ context.Context, out exec.Output) error {
 	if o.proctime() {
-		return o.w.advance(stream.MaxTime, nil, out)
+		return o.w.advance(stream.MaxTime, out)
 	}
 	return nil
 }

@@ -135,7 +135,7 @@ func (o *textOutput) Emit(b stream.Batch) error {
 func (o *textOutput) Watermark(stream.Time) error { return nil }
 func (o *textOutput) Side(string) exec.Output     { return nil }
 
-// TestRandomWindows: windows of all kinds over random rows, many of them late, in random batches, in one phase, two phases and exact, against the
+// TestRandomWindows: windows of all kinds over random rows, many of them late, in random batches, in one phase, two phases and step by step, against the
 // definition.
 func TestRandomWindows(t *testing.T) {
 	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
@@ -166,7 +166,7 @@ func TestRandomWindows(t *testing.T) {
 			want, late, partly := naiveWindows(w, rows)
 			for mode := range 4 {
 				cfg := WindowAggregateConfig{Window: w, TimeColumn: 2, Keys: []int{0}, KeyTypes: []types.Type{types.BigIntType}, Aggregates: aggs,
-					Properties: []WindowProperty{WindowEnd}, Exact: mode == 2}
+					Properties: []WindowProperty{WindowEnd}, Shown: mode == 2}
 				if mode == 3 { // a state for each window
 					cfg.Aggregates = append(slices.Clone(aggs), last)
 				}

@@ -53,6 +53,8 @@ type windowState struct {
 	retract   bool
 	perWindow bool
 	proctime  bool
+	exact     bool // WindowAggregateConfig.Exact, Shown
+	shown     bool
 	emits     bool // each slice is one window, of any kind: EmittingWindowAggregate
 	props     []WindowProperty
 	schema    *arrow.Schema
@@ -259,14 +261,14 @@ func (w *windowState) nextEnd() (int64, bool) {
 	return next, true
 }
 
-// advance closes all windows that wm closes. before is the watermark that was in force until now, for the Before of exact results; nil when nobody asks.
-func (w *windowState) advance(wm stream.Time, before *stream.Time, out exec.Output) error {
+// advance closes all windows that wm closes.
+func (w *windowState) advance(wm stream.Time, out exec.Output) error {
 	for {
 		end, ok := w.nextEnd()
 		if !ok || w.w.firesAt(end) > wm {
 			break
 		}
-		if err := w.fire(end, before, out); err != nil {
+		if err := w.fire(end, out); err != nil {
 			return err
 		}
 	}
@@ -275,7 +277,7 @@ func (w *windowState) advance(wm stream.Time, before *stream.Time, out exec.Outp
 }
 
 // fire emits the window that ends at end and forgets the slices that no later window takes.
-func (w *windowState) fire(end int64, before *stream.Time, out exec.Output) error {
+func (w *windowState) fire(end int64, out exec.Output) error {
 	start := w.w.start(end)
 	low := start
 	if w.perWindow && w.w.Kind == Hop {
@@ -323,7 +325,7 @@ func (w *windowState) fire(end int64, before *stream.Time, out exec.Output) erro
 	if err != nil {
 		return err
 	}
-	if err := w.emit(result, start, end, before, out); err != nil {
+	if err := w.emit(result, start, end, out); err != nil {
 		return err
 	}
 
@@ -387,7 +389,7 @@ func (w *windowState) merge(dst, src *slice) error {
 }
 
 // emit writes one row for each group, by first appearance: earliest slice, then arrival in it.
-func (w *windowState) emit(s *slice, start, end int64, before *stream.Time, out exec.Output) error {
+func (w *windowState) emit(s *slice, start, end int64, out exec.Output) error {
 	groups := w.order(s)
 	n := s.keys.Len()
 	if groups != nil {
@@ -421,11 +423,8 @@ func (w *windowState) emit(s *slice, start, end int64, before *stream.Time, out 
 		b.Release()
 	}
 	batch := stream.Batch{Record: newRecord(w.schema, cols, n)}
-	if w.env.Partitions > 1 && !w.proctime {
-		// What this copy has seen of the watermark depends on its share of the rows; the results of all copies are put in order by what does not: the last
-		// watermark that leaves the window open.
-		open := w.w.firesAt(end).Add(-1)
-		before = &open
+	copies := w.env.Partitions > 1 && !w.proctime
+	if copies {
 		batch.Seq = make([]int64, n)
 		for i := range batch.Seq {
 			g := i
@@ -436,10 +435,16 @@ func (w *windowState) emit(s *slice, start, end int64, before *stream.Time, out 
 			batch.Seq[i] = (s.bornIn(g)-start)/w.w.step<<46 | s.born[g]
 		}
 	}
-	if before != nil {
+	if copies || w.exact || w.shown {
+		// What a copy has seen of the watermark depends on its share of the rows, and on where batches end; results of copies and of inputs are put in order
+		// by what does not: the last watermark that leaves the window open.
+		before := w.w.firesAt(end).Add(-1)
+		if w.shown {
+			before = w.wm
+		}
 		batch.Before = make([]stream.Time, n)
 		for i := range batch.Before {
-			batch.Before[i] = *before
+			batch.Before[i] = before
 		}
 	}
 	return emitRows(w.env, batch, out)

@@ -51,7 +51,7 @@ func (s *source) assemble(it *item) (stream.Batch, error) {
 			b.Seq[i] = (it.seq + int64(i)) * stream.SeqStep
 		}
 	}
-	if s.spec.Need == NeedExact || s.spec.Need == NeedLate && anyLate(runs) {
+	if s.spec.Need >= NeedExact || s.spec.Need == NeedLate && anyLate(runs) {
 		b.Before = beforeOf(runs, it.rows)
 	}
 	return b, nil

@@ -99,6 +99,8 @@ const (
 	NeedLate
 	// NeedExact: Before is there for every batch.
 	NeedExact
+	// NeedSteps: besides, the watermark behind each row is told on its own, for operators behind filters too: batches are of one row.
+	NeedSteps
 )
 
 // NullPolicy says what happens to rows without event time ('scan.watermark.null-rows').

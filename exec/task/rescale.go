@@ -469,7 +469,7 @@ func (r *rescaler) inFlight(s TaskShape) error {
 		known = known || slices.ContainsFunc(c.nodes, func(n *node) bool { return n.spec.ID == x.From })
 	}
 	if at == nil || len(rows) > 0 && !known {
-		// Partial rows of a local phase, where the plan for one copy has one phase.
+		// Nobody knows what to make of rows of an operator that the plan does not have.
 		return fmt.Errorf("rows lay between %s and what reads it, which the plan at this parallelism does not have: restore at a parallelism of at least 2", x.From)
 	}
 	p := Pending{Targets: targets}

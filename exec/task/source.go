@@ -376,6 +376,9 @@ func (s *source) run(ctx context.Context) error {
 // step makes one item, if it can.
 func (s *source) step(ctx context.Context) (nextStatus, error) {
 	limit := s.job.o.BatchRows
+	if s.spec.Need == NeedSteps {
+		limit = 1
+	}
 	if n := s.job.o.CheckpointAfterRows; n > 0 && !s.job.rowBarrierBegun() {
 		if left := n - (s.rows - s.startRows); left <= 0 {
 			s.job.beginRowBarrier()

@@ -79,9 +79,10 @@ const (
 	NeedNone  WatermarkNeed = iota
 	NeedLate                // Before is nil for a batch in which no row lies at or behind the batch's last watermark
 	NeedExact               // Before is always there
+	NeedSteps               // and each watermark is told on its own, also behind rows that a filter drops
 )
 
-func (n WatermarkNeed) String() string { return [...]string{"none", "late", "exact"}[n] }
+func (n WatermarkNeed) String() string { return [...]string{"none", "late", "exact", "steps"}[n] }
 
 // StateBound is how far the state of an operator grows.
 type StateBound uint8
@@ -175,7 +176,7 @@ func demands(n Node) (order bool, wm WatermarkNeed) {
 	case *Calc:
 		wm = p.WatermarkNeed
 		if n.UsesWatermark() {
-			wm = NeedExact
+			wm = max(wm, NeedExact)
 		}
 		return p.OrderNeeded, wm
 	case *WindowTableFunction, *Expand, *Exchange:
@@ -185,6 +186,9 @@ func demands(n Node) (order bool, wm WatermarkNeed) {
 	case *Union:
 		return p.OrderNeeded, p.WatermarkNeed
 	case *WindowAggregate:
+		if n.Shown {
+			return true, NeedSteps
+		}
 		if n.Emit != nil && !n.Window.Proctime {
 			// It acts between two rows: its changes are those of the rows one by one.
 			return true, NeedExact
@@ -198,7 +202,9 @@ func demands(n Node) (order bool, wm WatermarkNeed) {
 		return p.OrderNeeded, NeedNone
 	case *GroupAggregate:
 		return p.OrderNeeded || anyOrderDependent(n.Aggregates), NeedNone
-	case *Sort, *TopN, *Limit:
+	case *Limit:
+		return true, p.WatermarkNeed
+	case *Sort, *TopN:
 		return true, NeedNone // ties keep the order of arrival
 	case *Sink:
 		// A keyed sink keeps the last row of each key; a file has its rows in order.

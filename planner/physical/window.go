@@ -128,6 +128,8 @@ type WindowAggregate struct {
 	// when the allowed lateness has passed.
 	Emit  *logical.Emit
 	Final bool
+	// Shown: CURRENT_WATERMARK behind it asks for the watermark that was in force when a window closed. It then runs in one copy, row by row.
+	Shown bool
 }
 
 // NewWindowAggregate makes the one-phase aggregate.

@@ -1,0 +1,27 @@
+package planner
+
+import (
+	"github.com/weir-sql/weir/planner/bind"
+	"github.com/weir-sql/weir/planner/logical"
+)
+
+// reading notes a CURRENT_WATERMARK in exprs while their input is converted; what it returns forgets it again.
+//
+// Over the results of windows it gives the watermark that was in force when the window closed, as if rows came one by one. Copies of an aggregate see a
+// share of the rows only, and batches have several: such windows run in one copy, and all before them row by row.
+func (c *converter) reading(exprs ...logical.Expr) func() {
+	before := c.shown
+	for _, e := range exprs {
+		logical.Walk(e, func(x logical.Expr) bool {
+			if f, ok := x.(*logical.Call); ok && f.Name == "CURRENT_WATERMARK" {
+				c.shown = f
+			}
+			return true
+		})
+	}
+	return func() { c.shown = before }
+}
+
+func unsupportedWatermark(call *logical.Call, over string) error {
+	return bind.Unsupported(call.Pos, "CURRENT_WATERMARK over "+over)
+}
