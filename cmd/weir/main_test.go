@@ -124,6 +124,17 @@ func TestFormats(t *testing.T) {
 	}
 }
 
+// TestTabs: a file of tab-separated values is a table, and its declaration reads it too.
+func TestTabs(t *testing.T) {
+	file := write(t, "x.tsv", "a\tb\n1\tx, y\n")
+	_, declaration, errOut := call("", "-c", "SHOW CREATE TABLE '"+file+"'")
+	for _, sql := range []string{"SELECT a, b FROM '" + file + "'", declaration + "; SELECT a, b FROM x"} {
+		if status, out, more := call("", "-c", sql, "--format", "csv", "--quiet"); status != 0 || out != "a,b\n1,\"x, y\"\n" {
+			t.Errorf("%s: %s%s%s", sql, out, errOut, more)
+		}
+	}
+}
+
 // TestFinalTableOfChanges: the table that a changelog amounts to, typed as it was.
 func TestFinalTableOfChanges(t *testing.T) {
 	file := write(t, "users.json", `{"before":null,"after":{"id":1,"name":"ann"},"op":"c"}

@@ -313,6 +313,9 @@ func (b *Binder) FileTable(path *ast.StringLit, hints []ast.Hint) (*catalog.Tabl
 		return nil, err
 	}
 	t.Options = append(t.Options, catalog.Option{Key: "format", Value: format})
+	if strings.HasSuffix(uncompressed(path.Value), ".tsv") {
+		t.Options = append(t.Options, catalog.Option{Key: "csv.field-delimiter", Value: "\t"})
+	}
 	if t.Options, err = b.tableHints(t, hints); err != nil {
 		return nil, err
 	}
@@ -356,20 +359,26 @@ func (b *Binder) Infer(n ast.Node, t *catalog.Table) error {
 
 // fileFormat tells a file's format by its suffix, behind that of a compression.
 func fileFormat(path *ast.StringLit) (string, error) {
-	p := strings.ToLower(path.Value)
-	for _, z := range []string{".gz", ".zst", ".gzip", ".zstd"} {
-		p = strings.TrimSuffix(p, z)
-	}
-	for suffix, format := range map[string]string{".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet"} {
+	p := uncompressed(path.Value)
+	for suffix, format := range map[string]string{".csv": "csv", ".tsv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet"} {
 		if strings.HasSuffix(p, suffix) {
 			return format, nil
 		}
 	}
-	hint := "its name must end in .csv, .json, .jsonl, .ndjson or .parquet, with .gz or .zst behind; CREATE TABLE ... WITH ('connector' = 'filesystem', 'format' = ...) takes any name"
+	hint := "its name must end in .csv, .tsv, .json, .jsonl, .ndjson or .parquet, with .gz or .zst behind; CREATE TABLE ... WITH ('connector' = 'filesystem', 'format' = ...) takes any name"
 	if strings.HasSuffix(p, ".avro") {
 		return "", unsupported(path, featAvroColumns)
 	}
 	return "", logical.Errorf(path, logical.CodeTable, hint, "the format of '%s' is not known", path.Value)
+}
+
+// uncompressed is a file's name in lower case, without the suffix of a compression.
+func uncompressed(path string) string {
+	path = strings.ToLower(path)
+	for _, z := range []string{".gz", ".zst", ".gzip", ".zstd"} {
+		path = strings.TrimSuffix(path, z)
+	}
+	return path
 }
 
 // fileName is the name that a file as a table has: that of the file, without suffixes.

@@ -170,6 +170,17 @@ func TestFM06(t *testing.T) {
 	}
 }
 
+// TestHeaderNotDeclared: who forgot 'csv.header' is told.
+func TestHeaderNotDeclared(t *testing.T) {
+	s := types.Schema{{Name: "id", Type: types.IntType}, {Name: "name", Type: types.StringType}}
+	const hint = "'csv.header' = 'true'"
+	for data, want := range map[string]bool{"ID,name\n1,a\n": true, "1,a\nid,name\n": false, "x,name\n1,a\n": false} {
+		if _, err := read(t, s, nil, data); err == nil || strings.Contains(err.Error(), hint) != want {
+			t.Errorf("%q: %v", data, err)
+		}
+	}
+}
+
 func TestRecords(t *testing.T) {
 	two := schemaOf(types.IntType, types.StringType)
 	for _, tt := range []struct {

@@ -532,7 +532,12 @@ func (r *run) slow(p int) (int, error) {
 		for _, c := range d.cols {
 			c.Truncate(r.rows)
 		}
-		return next, r.fail(raw, line, fmt.Sprintf("column %s: %v", d.columns[d.wanted[to]].Name, err))
+		name := d.columns[d.wanted[to]].Name
+		why = fmt.Sprintf("column %s: %v", name, err)
+		if line == 1 && i < len(cells) && strings.EqualFold(string(d.scan.bytes(r.data, cells[i])), name) {
+			why += " (this looks like a header line: 'csv.header' = 'true')"
+		}
+		return next, r.fail(raw, line, why)
 	}
 	if why != "" {
 		r.bad = append(r.bad, connectors.BadRecord{Raw: bytes.Clone(raw), Err: why, Split: r.at.Split, Position: line, Row: r.rows, Kept: true})
