@@ -27,6 +27,7 @@ type chain struct {
 	current   string                      // operator that runs now, for the message of a panic
 	pending   []Pending                   // of a restored snapshot, handed out before anything else
 	kept      map[string]map[string]int64 // counters of operators that only the plan at another parallelism has
+	quiet     bool                        // those behind have been told that it is idle
 	blocked   time.Duration               // for which sinks and full inboxes have held the task up
 	blocks    func(on bool)               // is told when a wait for them begins and ends; may be nil
 	onReport  func(ctx context.Context, r *report)
@@ -547,6 +548,7 @@ func (c *chain) barrier(ctx context.Context, b stream.Barrier, into *TaskSnapsho
 
 // idle tells the tasks behind that this one has no say for now.
 func (c *chain) idle(ctx context.Context) error {
+	c.quiet = true
 	for _, w := range c.writers {
 		if err := w.idle(ctx); err != nil && !errors.Is(err, exec.ErrEnough) {
 			return err
@@ -557,6 +559,7 @@ func (c *chain) idle(ctx context.Context) error {
 
 // active tells the tasks behind that this one has a say again.
 func (c *chain) active(ctx context.Context) error {
+	c.quiet = false
 	for _, w := range c.writers {
 		if err := w.active(ctx); err != nil && !errors.Is(err, exec.ErrEnough) {
 			return err

@@ -73,6 +73,7 @@ func (t *inputTask) begin(ctx context.Context, snap *TaskSnapshot) error {
 	in := snap.Inputs
 	t.comb.restore(in.Marks, in.States, in.Combined)
 	t.idleSent, t.seq, t.merged, t.finished = in.Idle, in.Seq, in.Merged, snap.Ended
+	t.quiet = in.Idle
 	for i, q := range in.Queued {
 		for _, e := range q {
 			e.Batch.Retain()

@@ -239,7 +239,7 @@ func (s *source) findSplits(ctx context.Context, snap *TaskSnapshot) error {
 	if snap != nil && snap.Source.Vacant {
 		s.idleSent, s.vacantSince = true, s.vacantSince.Add(-s.spec.IdleTimeout)
 	}
-	s.sentIdle = s.idleSent
+	s.sentIdle, s.quiet = s.idleSent, s.idleSent
 	if !s.ordered {
 		return nil
 	}
