@@ -292,7 +292,7 @@ func splitCause(st standing, m *recall, s SplitWatermark, closesAt stream.Time) 
 	}
 	cure := "'scan.watermark.idle-timeout' = '30 s' in the table's WITH, or SET 'table.exec.source.idle-timeout' = '30 s', passes silent splits over"
 	if f.idleTimeout > 0 {
-		cure = fmt.Sprintf("it is passed over %s after its last row ('scan.watermark.idle-timeout')", f.idleTimeout)
+		cure = fmt.Sprintf("it is passed over when it has been silent for %s ('scan.watermark.idle-timeout')", f.idleTimeout)
 	}
 	moved := m.splits[[2]string{s.Operator, s.Split}]
 	held := "and holds the watermark back"

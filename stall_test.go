@@ -128,7 +128,7 @@ func TestStallIdleTimeout(t *testing.T) {
 	s.says("all idle", long, "every split is idle, and the watermark stays where it is until rows come")
 	s = stall(t, ddl("ts", ", 'splits' = '2', 'scan.watermark.idle-timeout' = '30 s'"), fmt.Sprintf(tens, "t"))
 	s.input("t", 0, "a,2024-05-01 10:00:01", "a,2024-05-01 10:00:31")
-	s.says("not yet", 6*time.Second, "split 1 of table default_catalog.default_database.t has had no row yet", "it is passed over 30s after its last row")
+	s.says("not yet", 6*time.Second, "split 1 of table default_catalog.default_database.t has had no row yet", "it is passed over when it has been silent for 30s")
 }
 
 func TestStallCauses(t *testing.T) {
