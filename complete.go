@@ -524,7 +524,11 @@ func (c *completer) expression() {
 	if c.prefix == "" && len(c.set) > 0 {
 		return // all keywords and functions would bury the columns
 	}
-	for _, f := range catalog.Functions() {
+	functions := catalog.Functions()
+	for _, f := range c.db.userFunctions() {
+		functions = append(functions, f)
+	}
+	for _, f := range functions {
 		for _, n := range append([]string{f.Name}, f.Aliases...) {
 			if !plainFunction(n) {
 				continue

@@ -66,6 +66,7 @@ type DB struct {
 	ended  map[JobState]int64 // how many jobs have ended so
 	// generators of watermarks, by their names in upper case
 	generators map[string]watermark.Factory
+	functions  map[string]*catalog.Function // of RegisterScalar, by their names in upper case
 	lastID     int64
 	closed     bool
 }
@@ -74,7 +75,7 @@ type DB struct {
 func Open(o Options) (*DB, error) {
 	db := &DB{opts: o, connectors: map[string]connectors.Connector{}, formats: map[string]connectors.Format{}, catalogs: catalog.New(),
 		config: map[string]string{}, jobs: map[string]*Job{}, ended: map[JobState]int64{},
-		generators: map[string]watermark.Factory{"PERCENTILE_WATERMARK": watermark.Percentile}, zone: time.UTC, allocator: o.Allocator}
+		generators: map[string]watermark.Factory{"PERCENTILE_WATERMARK": watermark.Percentile}, functions: map[string]*catalog.Function{}, zone: time.UTC, allocator: o.Allocator}
 	db.connectors[goConnector] = &goTables{sources: map[string]*registered{}}
 	for _, c := range append(builtin.Connectors(), o.Connectors...) {
 		db.connectors[c.Name()] = c
@@ -193,7 +194,7 @@ func (db *DB) reset(key string) {
 func (db *DB) Has(name string) bool {
 	_, c := db.connectors[name]
 	_, f := db.formats[name]
-	return c || f || catalog.LookupFunction(name, catalog.Scalar) != nil || catalog.LookupFunction(name, catalog.Aggregate) != nil
+	return c || f || db.userFunctions()[strings.ToUpper(name)] != nil || catalog.LookupFunction(name, catalog.Scalar) != nil || catalog.LookupFunction(name, catalog.Aggregate) != nil
 }
 
 // TablePath returns the full name of a table, catalog.database.table, as connectors know it.
@@ -214,6 +215,7 @@ func (db *DB) env() planner.Env {
 		Connect:    db.connect,
 		Generators: db.generatorNames,
 		Generator:  db.checkGenerator,
+		Functions:  db.userFunctions(),
 		Fold:       build.Fold(db.Zone(), db.opts.Clock),
 	}
 }

@@ -229,6 +229,48 @@ func ExampleDB_RegisterWatermarkGenerator() {
 	// 2024-05-01 08:00:04.345,2024-05-01 07:59:31.434
 }
 
+func ExampleDB_RegisterScalar() {
+	ctx := context.Background()
+	db, err := weir.Open(weir.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+
+	// The clock of one station is right: its rides alone advance the watermark. A nil pointer is NULL.
+	err = db.RegisterScalar("trusted", func(station string, ts time.Time) *time.Time {
+		if station != "Old Town" {
+			return nil
+		}
+		ts = ts.Add(-5 * time.Second)
+		return &ts
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = db.Exec(ctx, `
+		CREATE TABLE rides (station STRING, ended_at TIMESTAMP(3), WATERMARK FOR ended_at AS trusted(station, ended_at))
+		WITH ('connector' = 'filesystem', 'path' = 'examples/data/rides.json', 'format' = 'json')`)
+	if err != nil {
+		log.Fatal(err)
+	}
+	q, err := db.Query(ctx, `SELECT station, ended_at, CURRENT_WATERMARK(ended_at) FROM rides LIMIT 3`)
+	if err != nil {
+		log.Fatal(err)
+	}
+	table, err := q.Final()
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, line := range table.CSV() {
+		fmt.Println(line)
+	}
+	// Output:
+	// Museum Park,2024-05-01 08:00:01.435,NULL
+	// Old Town,2024-05-01 08:00:04.345,NULL
+	// Old Town,2024-05-01 08:00:07.126,2024-05-01 07:59:59.345
+}
+
 func ExampleError() {
 	db, err := weir.Open(weir.Options{})
 	if err != nil {

@@ -29,7 +29,7 @@ func (db *DB) RegisterWatermarkGenerator(name string, factory WatermarkFactory) 
 	switch {
 	case key == "" || factory == nil:
 		return newError("WEIR-3010", "RegisterWatermarkGenerator needs a name and a factory", "")
-	case catalog.LookupFunction(key, catalog.Scalar) != nil || key == "SOURCE_WATERMARK" || db.generators[key] != nil:
+	case catalog.LookupFunction(key, catalog.Scalar) != nil || key == "SOURCE_WATERMARK" || db.functions[key] != nil || db.generators[key] != nil:
 		return newError("WEIR-3010", fmt.Sprintf("RegisterWatermarkGenerator: the name %s is taken", name), "")
 	}
 	db.generators[key] = factory

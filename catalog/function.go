@@ -18,8 +18,8 @@ const (
 	Aggregate
 )
 
-// Function is the signature of a built-in function or operator: what it is called, which arguments it takes and what it returns. What it computes is
-// in exec/expr, under the same name; a test holds both lists against each other.
+// Function is the signature of a function or operator: what it is called, which arguments it takes and what it returns. What a built-in one computes is in
+// exec/expr, under the same name; a test holds both lists against each other. What one of the session computes is its Impl.
 type Function struct {
 	Name    string // canonical: upper case; operators by their sign ("+", "IS NOT NULL", "LIKE")
 	Aliases []string
@@ -29,6 +29,8 @@ type Function struct {
 	Doc     string // one sentence
 	// Volatile functions give different answers for the same arguments (RAND, UUID, NOW): they are never folded.
 	Volatile bool
+	// Impl computes a function of the session (NewScalar), which is never folded either; nil for a built-in one.
+	Impl Implementation
 	// Resolve checks the arguments of a call.
 	Resolve func(c Call) (Signature, error)
 }

@@ -177,7 +177,7 @@ func (p *planning) describe(s *ast.Describe) (*Result, error) {
 		return &Result{Rows: r}, nil
 	case ast.DescribeFunction:
 		name := s.Name.String()
-		f := catalog.LookupFunction(name, catalog.Scalar)
+		f := p.env.Scalar(name)
 		if f == nil {
 			f = catalog.LookupFunction(name, catalog.Aggregate)
 		}
@@ -256,10 +256,11 @@ func (p *planning) show(s *ast.Show) (*Result, error) {
 				names = append(names, f.Name)
 			}
 		}
+		names = append(names, p.env.UserFunctions()...)
 		sort.Strings(names)
 		return list("function name", names)
 	case ast.ShowUserFunctions:
-		return list("function name", nil)
+		return list("function name", p.env.UserFunctions())
 	case ast.ShowColumns:
 		o, err := p.object(s.Name, s.File)
 		if err != nil {

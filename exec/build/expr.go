@@ -28,6 +28,9 @@ func evaluator(e logical.Expr) (expr.Evaluator, error) {
 		if err != nil {
 			return nil, err
 		}
+		if e.User != nil {
+			return expr.User(e.User.Impl, args, e.Type, where(e.Text, e)), nil
+		}
 		return expr.Call(e.Name, e.Units, args, e.Type, where(e.Text, e))
 	case *logical.Cast:
 		arg, err := evaluator(e.Arg)

@@ -90,7 +90,7 @@ rows:
 			out.null()
 		default:
 			out.release()
-			return nil, r.fail("%v", err)
+			return nil, r.fail("%w", err)
 		}
 	}
 	return out.finish(), nil

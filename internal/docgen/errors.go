@@ -66,7 +66,7 @@ var errorDocs = map[string]string{
 	"WEIR-3005": "The result would have no end: the query reads an unbounded table.",
 	"WEIR-3006": "Library: the session is closed.",
 	"WEIR-3007": "No such job.",
-	"WEIR-3010": "Library: RegisterTable cannot make a table of the Go value.",
+	"WEIR-3010": "Library: a Register call cannot take the name or the Go value.",
 	"WEIR-4001": "The query failed while it ran: a bad record, an overflow, a NULL event time, a file that cannot be read, the memory limit. The message says which and where.",
 }
 

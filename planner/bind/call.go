@@ -75,7 +75,7 @@ func (b *Binder) call(e *ast.Call, s *scope) (logical.Expr, error) {
 	case "GROUP_ID":
 		return b.groupID(e, s)
 	}
-	if catalog.LookupFunction(name, catalog.Scalar) == nil {
+	if b.env.Scalar(name) == nil {
 		return nil, b.unknownFunction(e, name)
 	}
 	var units []string
@@ -218,13 +218,23 @@ func volatile(es ...logical.Expr) bool {
 	for _, e := range es {
 		logical.Walk(e, func(x logical.Expr) bool {
 			if c, ok := x.(*logical.Call); ok {
-				f := catalog.LookupFunction(c.Name, catalog.Scalar)
-				found = found || f == nil || f.Volatile
+				found = found || c.Volatile()
 			}
 			return !found
 		})
 	}
 	return found
+}
+
+// constant reports an expression that may be computed when the statement is planned: functions of the session are called for rows only.
+func constant(e logical.Expr) bool {
+	ok := !volatile(e) && len(logical.Columns(e)) == 0
+	logical.Walk(e, func(x logical.Expr) bool {
+		c, is := x.(*logical.Call)
+		ok = ok && (!is || c.User == nil)
+		return ok
+	})
+	return ok
 }
 
 // groupID binds GROUP_ID(): how many equal grouping sets stand before that of the row.

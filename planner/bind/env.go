@@ -4,6 +4,8 @@ package bind
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,6 +28,8 @@ type Env struct {
 	// a logical.RowArg for each that is not. Both are nil when there are none.
 	Generators func() []string
 	Generator  func(name string, args []any) error
+	// Functions are the scalar functions of the session, by their names in upper case.
+	Functions map[string]*catalog.Function
 	// Fold computes a constant expression (no columns, nothing volatile); nil leaves them to the run.
 	Fold func(e logical.Expr) (any, error)
 }
@@ -48,6 +52,27 @@ func (e *Env) config(key, def string) string {
 	}
 	return def
 }
+
+// Scalar finds a scalar function by any of its names, in any case: a built-in one or one of the session.
+func (e *Env) Scalar(name string) *catalog.Function {
+	if f := catalog.LookupFunction(name, catalog.Scalar); f != nil {
+		return f
+	}
+	return e.Functions[strings.ToUpper(name)]
+}
+
+// UserFunctions are the names of Functions, sorted.
+func (e *Env) UserFunctions() []string { return slices.Sorted(maps.Keys(e.Functions)) }
+
+// Taken reports a name that stands for a built-in function, in any case, also for one that is not supported yet.
+func Taken(name string) bool {
+	name = strings.ToUpper(name)
+	_, refused := unsupportedFunctions[name]
+	return refused || catalog.LookupFunction(name, catalog.Scalar) != nil || catalog.LookupFunction(name, catalog.Aggregate) != nil || slices.Contains(special, name)
+}
+
+// special are names that the binder or the parser knows beside the functions of the catalog.
+var special = []string{"CURRENT_WATERMARK", "SOURCE_WATERMARK", "GROUPING", "GROUPING_ID", "GROUP_ID", "CUMULATE", "DESCRIPTOR", "UNNEST"}
 
 // Bool reads a boolean of the configuration.
 func (e *Env) Bool(key string) bool { return strings.EqualFold(e.config(key, "false"), "true") }

@@ -602,7 +602,7 @@ func (b *Binder) function(n ast.Node, s *scope, name string, units []string, arg
 
 // apply applies a function or operator of the catalog: it asks for the signature and puts in the casts.
 func (b *Binder) apply(n ast.Node, name string, units []string, args []logical.Expr) (logical.Expr, error) {
-	f := catalog.LookupFunction(name, catalog.Scalar)
+	f := b.env.Scalar(name)
 	if f == nil {
 		return nil, b.unknownFunction(n, name)
 	}
@@ -617,7 +617,11 @@ func (b *Binder) apply(n ast.Node, name string, units []string, args []logical.E
 		}
 		cast[i] = b.coerce(n, a, sig.Args[i])
 	}
-	return &logical.Call{Name: f.Name, Units: units, Args: cast, Type: sig.Result.WithAttr(types.NoTimeAttr), Pos: n.Pos(), Text: b.text(n)}, nil
+	c := &logical.Call{Name: f.Name, Units: units, Args: cast, Type: sig.Result.WithAttr(types.NoTimeAttr), Pos: n.Pos(), Text: b.text(n)}
+	if f.Impl != nil {
+		c.User = f
+	}
+	return c, nil
 }
 
 // takesNull are functions and operators with which Flink takes a NULL without type (measured).
@@ -656,7 +660,7 @@ func (b *Binder) unknownFunction(n ast.Node, name string) error {
 	if strings.EqualFold(name, "PERCENTILE_WATERMARK") {
 		return logical.Errorf(n, logical.CodeStatement, "CURRENT_WATERMARK(ts) gives the watermark", "PERCENTILE_WATERMARK makes watermarks: it stands in WATERMARK FOR ts AS PERCENTILE_WATERMARK(ts, 0.99) only")
 	}
-	var names []string
+	names := b.env.UserFunctions()
 	for _, f := range catalog.Functions() {
 		names = append(append(names, f.Name), f.Aliases...)
 	}

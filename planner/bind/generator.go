@@ -19,7 +19,7 @@ func (b *Binder) generator(t *catalog.Table, w *catalog.Watermark) (logical.Wate
 		return out, nil
 	}
 	name := strings.ToUpper(c.Name.Last())
-	if catalog.LookupFunction(name, catalog.Scalar) != nil || catalog.LookupFunction(name, catalog.Aggregate) != nil || w.Source {
+	if b.env.Scalar(name) != nil || catalog.LookupFunction(name, catalog.Aggregate) != nil || w.Source {
 		return out, nil
 	}
 	if known := b.env.Generators(); !slices.Contains(known, name) {
@@ -68,7 +68,7 @@ func (b *Binder) generatorArg(out *logical.Watermark, a ast.Node, x logical.Expr
 	if volatile(x) {
 		return logical.Errorf(a, logical.CodeConstant, "", "the arguments of the watermark generator %s are constants or depend on the row, and %s changes by itself", name, written)
 	}
-	if len(logical.Columns(x)) > 0 {
+	if !constant(x) {
 		out.Args = append(out.Args, logical.RowArg{Index: len(out.Inputs), Text: written, Type: x.ResultType()})
 		out.Inputs = append(out.Inputs, x)
 		return nil

@@ -63,7 +63,7 @@ var (
 	featDelete            = Feature{"WEIR-1530", "DELETE", ""}
 	featTruncate          = Feature{"WEIR-1530", "TRUNCATE TABLE", ""}
 	featCallProcedure     = Feature{"WEIR-1530", "CALL", ""}
-	featCreateFunction    = Feature{"WEIR-1531", "CREATE FUNCTION", ""}
+	featCreateFunction    = Feature{"WEIR-1531", "CREATE FUNCTION", "a function in Go is registered by RegisterScalar of the library"}
 	featAlterFunction     = Feature{"WEIR-1531", "ALTER FUNCTION", ""}
 	featDropFunction      = Feature{"WEIR-1531", "DROP FUNCTION", ""}
 	featModel             = Feature{"WEIR-1532", "MODEL", ""}

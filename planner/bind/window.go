@@ -219,7 +219,7 @@ func (b *Binder) windowLength(e ast.Expr, name, param string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if _, ok := x.(*logical.Literal); !ok && b.env.Fold != nil && !volatile(x) {
+	if _, ok := x.(*logical.Literal); !ok && b.env.Fold != nil && constant(x) {
 		v, err := b.env.Fold(x)
 		if err != nil {
 			return 0, logical.Errorf(e, logical.CodeConstant, "", "%v", err)

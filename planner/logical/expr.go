@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weir-sql/weir/catalog"
 	"github.com/weir-sql/weir/parser/ast"
 	"github.com/weir-sql/weir/types"
 )
@@ -47,7 +48,17 @@ type Call struct {
 	Args  []Expr
 	Type  types.Type
 	Pos   ast.Pos
-	Text  string // as written, for run-time errors
+	Text  string            // as written, for run-time errors
+	User  *catalog.Function // the function when it is one of the session, not a built-in one
+}
+
+// Volatile reports whether the call may give another value each time.
+func (e *Call) Volatile() bool {
+	f := e.User
+	if f == nil {
+		f = catalog.LookupFunction(e.Name, catalog.Scalar)
+	}
+	return f == nil || f.Volatile
 }
 
 // Cast is CAST (Try: TRY_CAST, which gives NULL where CAST fails). Implicit casts are Casts with Implicit set.

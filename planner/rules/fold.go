@@ -42,9 +42,13 @@ func foldExpr(e logical.Expr, fold Fold) (logical.Expr, error) {
 			return e, nil
 		}
 	}
-	switch e.(type) {
+	switch x := e.(type) {
 	case *logical.Column, *logical.Literal: // what is left of a CASE, AND or OR
 		return e, nil
+	case *logical.Call:
+		if x.User != nil { // called for rows only
+			return e, nil
+		}
 	}
 	if fold == nil || volatile(e) {
 		return e, nil

@@ -3,7 +3,6 @@
 package rules
 
 import (
-	"github.com/weir-sql/weir/catalog"
 	"github.com/weir-sql/weir/planner/logical"
 )
 
@@ -50,8 +49,7 @@ func volatile(es ...logical.Expr) bool {
 	for _, e := range es {
 		logical.Walk(e, func(x logical.Expr) bool {
 			if c, ok := x.(*logical.Call); ok {
-				f := catalog.LookupFunction(c.Name, catalog.Scalar)
-				found = found || f == nil || f.Volatile
+				found = found || c.Volatile()
 			}
 			return !found
 		})
