@@ -70,3 +70,63 @@ func TestArrivalNeverStepsBack(t *testing.T) {
 		t.Errorf("got %v, want %v", got.before, want)
 	}
 }
+
+// TestCopiesWakeTogether: copies of an operator that were idle are woken up by the same. The one that is first must not take the watermark past what another
+// has still to say; and one that only a timer has made speak leaves all idle.
+func TestCopiesWakeTogether(t *testing.T) {
+	mem := checked(t)
+	it := newInputTask(&Job{o: Options{Allocator: mem, BatchRows: 8}}, &Task{ID: "gather", Partitions: 1}, 0)
+	var got takenRows
+	it.to = newFanout([]receiver{&got})
+	it.channel(0)
+	it.channel(0)
+	it.channel(1) // of another task
+	ctx := context.Background()
+	take := func(channel int, e stream.Event) {
+		t.Helper()
+		if err := it.arrived(ctx, channel, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows := func(before stream.Time) stream.Event {
+		id, ts := array.NewInt64Builder(mem), array.NewInt64Builder(mem)
+		defer id.Release()
+		defer ts.Release()
+		id.Append(0)
+		ts.Append(0)
+		a, b := id.NewArray(), ts.NewArray()
+		defer a.Release()
+		defer b.Release()
+		return stream.Event{Kind: stream.EventBatch, Batch: stream.Batch{Record: array.NewRecordBatch(fakeSchema, []arrow.Array{a, b}, 1), Before: []stream.Time{before}}}
+	}
+	mark := func(wm stream.Time) stream.Event { return stream.Event{Kind: stream.EventWatermark, Watermark: wm} }
+	idle := stream.Event{Kind: stream.EventIdle}
+	for c := range 3 {
+		take(c, mark(10))
+	}
+	take(2, mark(100))
+	take(0, idle)
+	if at := it.comb.Combined(); at != 10 {
+		t.Fatalf("one of two copies is idle: the watermark is %d", at)
+	}
+	take(2, idle)
+	take(1, idle)
+	if !it.comb.AllIdle() {
+		t.Fatal("not idle")
+	}
+	take(0, rows(10)) // by a timer
+	take(0, idle)
+	if !it.comb.AllIdle() {
+		t.Fatal("not idle behind a timer")
+	}
+	take(0, rows(50))
+	take(0, mark(60))
+	take(1, rows(40))
+	take(1, mark(60))
+	if want := []stream.Time{10, 10, 40}; !slices.Equal(got.before, want) {
+		t.Errorf("got %v, want %v", got.before, want)
+	}
+	if at := it.comb.Combined(); at != 60 {
+		t.Errorf("the watermark is %d", at)
+	}
+}

@@ -35,6 +35,7 @@ type inputTask struct {
 	enough   bool
 	finished bool
 	ended    []bool // channels
+	silent   []bool // channels that said they are idle, and nothing since
 }
 
 func newInputTask(j *Job, t *Task, partition int) *inputTask {
@@ -51,7 +52,7 @@ func (t *inputTask) channel(input int) *channel {
 	t.comb.Add()
 	t.lanes = append(t.lanes, lane{bound: Bound{Before: stream.MinTime}, own: len(t.task.Inputs) > 1})
 	t.replay = append(t.replay, nil)
-	t.ended = append(t.ended, false)
+	t.ended, t.silent = append(t.ended, false), append(t.silent, false)
 	return t.box.add(input)
 }
 
@@ -82,6 +83,12 @@ func (t *inputTask) begin(ctx context.Context, snap *TaskSnapshot) error {
 		t.lanes[i].bound = in.Bound[i]
 		t.ended[i] = in.States[i] == Finished
 		t.lanes[i].ended = t.ended[i]
+		t.silent[i] = in.States[i] == IdleInput
+	}
+	for i := range t.silent {
+		if in.States[i] == Active {
+			t.wakeCopies(i)
+		}
 	}
 	return nil
 }
@@ -250,6 +257,7 @@ func (t *inputTask) arrived(ctx context.Context, i int, e stream.Event) error {
 			e.Batch.Release()
 			return nil
 		}
+		t.wakeCopies(i)
 		others := t.comb.Others(i)
 		w := t.comb.Combined()
 		t.comb.Advance(i, stream.MinTime)
@@ -264,6 +272,7 @@ func (t *inputTask) arrived(ctx context.Context, i int, e stream.Event) error {
 		}
 		return t.give(ctx, t.operatorInput(i), t.stampArrival(e.Batch, w, others, mark))
 	case stream.EventWatermark:
+		t.wakeCopies(i)
 		t.comb.Advance(i, e.Watermark)
 		if err := t.becameActive(ctx); err != nil {
 			return err
@@ -275,7 +284,8 @@ func (t *inputTask) arrived(ctx context.Context, i int, e stream.Event) error {
 			return t.progress(ctx, e.Seq)
 		}
 	case stream.EventIdle:
-		t.comb.Idle(i)
+		t.silent[i] = true
+		t.comb.Idle(t.silentCopies(i)...)
 		if err := t.forward(ctx, t.comb.Combined()); err != nil {
 			return err
 		}
@@ -293,6 +303,31 @@ func (t *inputTask) arrived(ctx context.Context, i int, e stream.Event) error {
 		return t.endChannel(ctx, i)
 	}
 	return nil
+}
+
+// wakeCopies notes that channel i has a say, and with it the copies of its task: what wakes one of them up is on its way to all, and the first must not
+// take the watermark past what the others have still to say.
+func (t *inputTask) wakeCopies(i int) {
+	t.silent[i] = false
+	for k, c := range t.box.channels {
+		if k != i && c.input == t.box.channels[i].input && t.comb.State(k) == IdleInput {
+			t.comb.Advance(k, stream.MinTime)
+		}
+	}
+}
+
+// silentCopies returns the channels of the copies of i's task when all of them are silent: only then do they have no say, all at once.
+func (t *inputTask) silentCopies(i int) (out []int) {
+	for k, c := range t.box.channels {
+		if c.input != t.box.channels[i].input || t.comb.State(k) == Finished {
+			continue
+		}
+		if !t.silent[k] {
+			return nil
+		}
+		out = append(out, k)
+	}
+	return out
 }
 
 // becameActive tells the tasks behind when the inputs have a say again.
@@ -458,7 +493,11 @@ func (t *inputTask) barriers(ctx context.Context) (stop, cut bool, err error) {
 			queued = append(queued, c.cut(at[i])...)
 			in.Queued = append(in.Queued, queued)
 			in.Marks = append(in.Marks, t.comb.Mark(i))
-			in.States = append(in.States, t.comb.State(i))
+			st := t.comb.State(i)
+			if t.silent[i] && st == Active { // for the sake of another copy
+				st = IdleInput
+			}
+			in.States = append(in.States, st)
 			in.Bound = append(in.Bound, t.lanes[i].bound)
 			t.lanes[i].barred = false
 		}
