@@ -387,6 +387,10 @@ func (b *brokerLog) failed(msg string, meta kgo.BrokerMetadata, err error) {
 	if cl := b.client.Load(); cl != nil && cl.Context().Err() != nil {
 		return
 	}
+	// Requests that share the connection of one that was given up, or has failed, are made again on a new one: what went wrong is said by that one.
+	if err != nil && strings.Contains(err.Error(), "connection has died and the request will be retried") {
+		return
+	}
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, net.ErrClosed) || errors.Is(err, kgo.ErrClientClosed) {
 		return
 	}
