@@ -146,7 +146,7 @@ func runScaled(t *testing.T, query, watermark, dir string, threads, batch int, s
 }
 
 // TestRepeatable: a bounded query gives the same bytes on every run, on loaded cores, over any number of threads, at any batch size, and with restores
-// at random rows (DESIGN section 4).
+// at random rows.
 func TestRepeatable(t *testing.T) {
 	runs := 50
 	if testing.Short() {

@@ -34,7 +34,7 @@ type Node interface {
 // Detail is one argument of a node as EXPLAIN prints it: key=[value].
 type Detail struct{ Key, Value string }
 
-// Props are the properties of a node's output (DESIGN section 3), and what is asked of it from behind.
+// Props are the properties of a node's output, and what is asked of it from behind.
 type Props struct {
 	Changelog Changelog
 	// Key is the columns that identify a row (an upsert key); nil when there is none. An empty, non-nil Key means at most one row.
