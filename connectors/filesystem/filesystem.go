@@ -43,7 +43,7 @@ func (Connector) Name() string { return "filesystem" }
 func (Connector) Options() []connectors.Option {
 	return []connectors.Option{
 		{Name: "path", Type: "string", Required: true, Doc: "A file, a folder, a pattern (* ? [ ]), or - for standard input and output."},
-		{Name: "format", Type: "string", Doc: "json, csv, parquet, raw; default: by the suffix of path (.json, .jsonl, .ndjson, .csv, .tsv, .parquet)."},
+		{Name: "format", Type: "string", Doc: "json, csv, parquet, avro, raw; default: by the suffix of path (.json, .jsonl, .ndjson, .csv, .tsv, .parquet, .avro)."},
 		{Name: "partition.default-name", Type: "string", Default: "__DEFAULT_PARTITION__", Doc: "The folder name that stands for NULL in a partition column."},
 		{Name: "source.monitor-interval", Type: "duration", Doc: "Follow: how often to look for new files and growing ones. Without it the scan ends."},
 		{Name: "source.path.regex-pattern", Type: "string", Doc: "Only files whose whole path matches are read."},

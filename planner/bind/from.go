@@ -360,15 +360,12 @@ func (b *Binder) Infer(n ast.Node, t *catalog.Table) error {
 // fileFormat tells a file's format by its suffix, behind that of a compression.
 func fileFormat(path *ast.StringLit) (string, error) {
 	p := uncompressed(path.Value)
-	for suffix, format := range map[string]string{".csv": "csv", ".tsv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet"} {
+	for suffix, format := range map[string]string{".csv": "csv", ".tsv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet", ".avro": "avro"} {
 		if strings.HasSuffix(p, suffix) {
 			return format, nil
 		}
 	}
-	hint := "its name must end in .csv, .tsv, .json, .jsonl, .ndjson or .parquet, with .gz or .zst behind; CREATE TABLE ... WITH ('connector' = 'filesystem', 'format' = ...) takes any name"
-	if strings.HasSuffix(p, ".avro") {
-		return "", unsupported(path, featAvroColumns)
-	}
+	hint := "its name must end in .csv, .tsv, .json, .jsonl, .ndjson, .parquet or .avro, with .gz or .zst behind; CREATE TABLE ... WITH ('connector' = 'filesystem', 'format' = ...) takes any name"
 	return "", logical.Errorf(path, logical.CodeTable, hint, "the format of '%s' is not known", path.Value)
 }
 

@@ -33,7 +33,6 @@ var (
 	featAsOf            = Feature{"WEIR-1507", "FOR SYSTEM_TIME AS OF", ""}
 	featLateral         = Feature{"WEIR-1508", "LATERAL", ""}
 	featUnnest          = Feature{"WEIR-1509", "UNNEST", ""}
-	featAvroColumns     = Feature{"WEIR-1524", "finding the columns of an Avro file", "declare them: CREATE TABLE t (...) WITH ('connector' = 'filesystem', 'path' = ..., 'format' = 'avro'); fields are matched by name"}
 	featTableFunction   = Feature{"WEIR-1510", "a table function other than TUMBLE, HOP and CUMULATE", ""}
 	featQualify         = Feature{"WEIR-1511", "QUALIFY", ""}
 	featNamedWindow     = Feature{"WEIR-1502", "WINDOW", ""}

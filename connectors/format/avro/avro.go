@@ -51,11 +51,6 @@ func (Format) derive(c connectors.FormatConfig) (Schema, error) {
 	return Derive(c.Columns, connectors.GetBool(c.Options, "timestamp_mapping.legacy", true))
 }
 
-// Infer is not supported.
-func (Format) Infer([]byte, string, bool, int, map[string]string) (connectors.Inferred, error) {
-	return connectors.Inferred{}, errors.New("the format 'avro' cannot infer columns yet: declare them")
-}
-
 // Decoder returns a decoder.
 func (f Format) Decoder(c connectors.FormatConfig) (connectors.Decoder, error) {
 	if err := f.Check(c); err != nil {

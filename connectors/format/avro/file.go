@@ -40,8 +40,20 @@ func (d *decoder) Header(data []byte, eof bool) (n int, lines int64, binding any
 	if len(data) == 0 && eof {
 		return 0, 0, &container{}, true, nil // an empty file has no rows
 	}
+	c, n, ok, err := head(data, eof)
+	if err != nil || !ok {
+		return 0, 0, nil, ok, err
+	}
+	if _, err := NewReader(c.schema, d.columns); err != nil {
+		return 0, 0, nil, true, err
+	}
+	return n, 0, c, true, nil
+}
+
+// head reads what stands at the start of a file, and how long it is. ok is false when more bytes are needed.
+func head(data []byte, eof bool) (c *container, n int, ok bool, err error) {
 	if len(data) >= len(magic) && !bytes.HasPrefix(data, magic) {
-		return 0, 0, nil, true, errors.New("the file is no container file of Avro")
+		return nil, 0, true, errors.New("the file is no container file of Avro")
 	}
 	meta := map[string][]byte{}
 	p := len(magic)
@@ -58,24 +70,21 @@ func (d *decoder) Header(data []byte, eof bool) (n int, lines int64, binding any
 	}
 	if err != nil || len(data) < p+16 {
 		if eof {
-			return 0, 0, nil, true, errors.New("the header of the file is cut off")
+			return nil, 0, true, errors.New("the header of the file is cut off")
 		}
-		return 0, 0, nil, false, nil
+		return nil, 0, false, nil
 	}
-	c := &container{codec: string(meta["avro.codec"])}
+	c = &container{codec: string(meta["avro.codec"])}
 	copy(c.sync[:], data[p:])
 	if c.schema, err = Parse(string(meta["avro.schema"])); err != nil {
-		return 0, 0, nil, true, err
+		return nil, 0, true, err
 	}
 	switch c.codec {
 	case "", "null", "deflate", "snappy", "zstandard":
 	default:
-		return 0, 0, nil, true, fmt.Errorf("the file is compressed with '%s', which is not supported", c.codec)
+		return nil, 0, true, fmt.Errorf("the file is compressed with '%s', which is not supported", c.codec)
 	}
-	if _, err := NewReader(c.schema, d.columns); err != nil {
-		return 0, 0, nil, true, err
-	}
-	return p + 16, 0, c, true, nil
+	return c, p + 16, true, nil
 }
 
 // frame finds the block at p: its records, its bytes and what is behind it. ok is false when it is not all there.
