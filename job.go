@@ -232,7 +232,9 @@ func (db *DB) Jobs() []*Job {
 	defer db.mu.Unlock()
 	out := make([]*Job, 0, len(db.jobs))
 	for _, j := range db.jobs {
-		out = append(out, j)
+		if !j.Finished() { // whoever has waited for it need not see it here
+			out = append(out, j)
+		}
 	}
 	slices.SortFunc(out, func(a, b *Job) int { return atoi(a.id) - atoi(b.id) })
 	return out
