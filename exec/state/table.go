@@ -42,6 +42,7 @@ type Table struct {
 	bases     []int64    // arena offset of every 256th key
 
 	charged int64
+	changed []uint64 // bit per page, nil when they are not tracked
 
 	// scratch, kept from call to call
 	w0, w1 []uint64
@@ -115,6 +116,9 @@ func (t *Table) Delete(id int32) {
 	if !t.dead[id] {
 		t.dead[id] = true
 		t.deadN++
+		if t.changed != nil {
+			t.change(id)
+		}
 	}
 }
 
@@ -144,6 +148,7 @@ func (t *Table) Groups(cols []arrow.Array, rows []int32, n int, out []int32) err
 	for t.dead != nil && len(t.dead) < t.n {
 		t.dead = append(t.dead, false)
 	}
+	t.note(out[:n])
 	if t.n != before {
 		return t.charge()
 	}
@@ -170,6 +175,7 @@ func (t *Table) Find(cols []arrow.Array, rows []int32, n int, out []int32) {
 	case modeBytes:
 		t.groupsBytes(cols, rows, n, out, false)
 	}
+	t.note(out[:n])
 }
 
 // alive reports whether a slot's id may be used.
@@ -609,6 +615,7 @@ func (t *Table) isNullGroup(id int) bool {
 
 // Reset forgets all keys and keeps the memory for the next ones, except what is far more than the last use needed.
 func (t *Table) Reset() {
+	t.changeAll()
 	if n := len(t.wordSlots); n > 1024 && t.n*16 < n {
 		t.wordSlots = make([]wordSlot, n/4)
 	} else {
@@ -630,7 +637,7 @@ func (t *Table) Reset() {
 
 // Bytes is the memory held.
 func (t *Table) Bytes() int64 {
-	return int64(cap(t.wordSlots))*16 + int64(cap(t.pairSlots))*24 + int64(cap(t.slots)+cap(t.words)+cap(t.w0)+cap(t.w1)+cap(t.hs)+cap(t.bases))*8 +
+	return int64(cap(t.wordSlots))*16 + int64(cap(t.pairSlots))*24 + int64(cap(t.slots)+cap(t.words)+cap(t.w0)+cap(t.w1)+cap(t.hs)+cap(t.bases)+cap(t.changed))*8 +
 		int64(cap(t.ends)+cap(t.encEnd))*4 + int64(cap(t.nulls)+cap(t.arena)+cap(t.enc)+cap(t.dead))
 }
 
