@@ -135,6 +135,9 @@ func TestSourceWithoutSplits(t *testing.T) {
 					t.Fatal(err)
 				}
 				snap.Release()
+				if err := job.Sync(t.Context()); err != nil { // the sinks commit behind the checkpoint
+					t.Fatal(err)
+				}
 				if got := len(showRows(t, db, "SELECT n FROM w")); got != closed {
 					t.Errorf("%s: %d windows have closed, not %d", what, got, closed)
 				}
