@@ -51,10 +51,11 @@ type Source interface {
 // Query parses the pieces of a whole query.
 func Query(ps []Piece, slots []Slot, src Source) (q *ast.Query, err error) {
 	defer guard(&err)
-	l, stmt, err := parse(ps, slots, src)
+	l, stmt, free, err := parse(ps, slots, src)
 	if err != nil {
 		return nil, err
 	}
+	defer free()
 	q = l.query(stmt)
 	l.check()
 	return q, nil
@@ -63,10 +64,11 @@ func Query(ps []Piece, slots []Slot, src Source) (q *ast.Query, err error) {
 // Expr parses the pieces of one expression.
 func Expr(ps []Piece, slots []Slot, src Source) (x ast.Expr, span ast.Span, err error) {
 	defer guard(&err)
-	l, stmt, err := parse(append([]Piece{{"SELECT", ps[0].Src}}, ps...), slots, src)
+	l, stmt, free, err := parse(append([]Piece{{"SELECT", ps[0].Src}}, ps...), slots, src)
 	if err != nil {
 		return nil, ast.Span{}, err
 	}
+	defer free()
 	s, ok := stmt.(*tidb.SelectStmt)
 	if !ok || s.From != nil || len(s.Fields.Fields) != 1 {
 		return nil, ast.Span{}, &Error{Src: ps[0].Src}
@@ -87,8 +89,9 @@ func guard(err *error) {
 	}
 }
 
-// parse gives the text to TiDB and maps its error back to a source token.
-func parse(ps []Piece, slots []Slot, src Source) (*lowerer, tidb.StmtNode, error) {
+// parse gives the text to TiDB and maps its error back to a source token. free is called when the tree is not needed any more: the parser keeps hold of
+// nodes of it, and writes to them when it parses the next text.
+func parse(ps []Piece, slots []Slot, src Source) (l *lowerer, stmt tidb.StmtNode, free func(), err error) {
 	var sb strings.Builder
 	offs := make([]int, len(ps))
 	for i, p := range ps {
@@ -105,26 +108,26 @@ func parse(ps []Piece, slots []Slot, src Source) (*lowerer, tidb.StmtNode, error
 	if err == nil && len(stmts) != 1 {
 		err = fmt.Errorf("%d statements", len(stmts))
 	}
-	var stmt tidb.StmtNode
+	free = func() {
+		if len(text) <= maxPooled {
+			pool.Put(p)
+		}
+	}
 	if err == nil {
 		stmt = stmts[0] // the slice belongs to p
+		return &lowerer{pieces: ps, offs: offs, slots: slots, used: make([]bool, len(slots)), src: src}, stmt, free, nil
 	}
-	if len(text) <= maxPooled {
-		pool.Put(p)
+	free()
+	off, ok := errorOffset(text, err.Error())
+	if !ok {
+		return nil, nil, nil, &Error{Internal: err.Error()}
 	}
-	if err != nil {
-		off, ok := errorOffset(text, err.Error())
-		if !ok {
-			return nil, nil, &Error{Internal: err.Error()}
+	for i := range offs {
+		if off < offs[i]+len(ps[i].Text) {
+			return nil, nil, nil, &Error{Src: ps[i].Src}
 		}
-		for i := range offs {
-			if off < offs[i]+len(ps[i].Text) {
-				return nil, nil, &Error{Src: ps[i].Src}
-			}
-		}
-		return nil, nil, &Error{Src: -1}
 	}
-	return &lowerer{pieces: ps, offs: offs, slots: slots, used: make([]bool, len(slots)), src: src}, stmt, nil
+	return nil, nil, nil, &Error{Src: -1}
 }
 
 var totalLen = regexp.MustCompile(`\(total length (\d+)\)`)
