@@ -314,13 +314,12 @@ func (j *Job) Look(ctx context.Context) (*Snapshot, error) {
 // job has ended.
 func (j *Job) Marker(ctx context.Context) error {
 	_, err := j.barrier(ctx, stream.Barrier{}, false)
-	if errors.Is(err, ErrEnded) {
-		return nil
-	}
 	j.mu.Lock()
 	closing := j.closing
 	j.mu.Unlock()
-	if err != nil || !closing {
+	switch {
+	case errors.Is(err, ErrEnded): // it is ending: whoever asks for its state then gets the last one
+	case err != nil || !closing:
 		return err
 	}
 	// Every task is through: what is left is the end of the sinks' last epoch, which waits for nothing.
