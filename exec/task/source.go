@@ -1,12 +1,9 @@
 package task
 
 import (
-	"container/heap"
 	"context"
 	"errors"
 	"runtime/debug"
-	"slices"
-	"sort"
 	"sync/atomic"
 	"time"
 
@@ -188,119 +185,6 @@ func (s *source) begin(ctx context.Context, snap *TaskSnapshot) error {
 	return nil
 }
 
-// findSplits lists the splits, restores their positions, and puts them in order.
-func (s *source) findSplits(ctx context.Context, snap *TaskSnapshot) error {
-	if r, ok := s.src.(connectors.RestoredSource); ok && snap != nil {
-		known := make([]connectors.Split, len(snap.Source.Splits))
-		for i, ss := range snap.Source.Splits {
-			known[i] = ss.Split
-		}
-		r.Restored(known)
-	}
-	found, err := s.src.Splits(ctx, s.env)
-	if err != nil {
-		return err
-	}
-	s.askReports()
-	bounded := s.src.Changed() == nil
-	for _, sp := range found {
-		bounded = bounded && sp.Bounded
-	}
-	s.ordered = bounded && s.spec.Order != OrderArrival
-	if snap == nil {
-		for _, sp := range found {
-			s.addSplit(sp)
-		}
-	} else {
-		from := snap.Source
-		s.w, s.emitted, s.rows, s.ended = from.Combined, from.Emitted, from.Rows, from.Ended
-		for _, ss := range from.Splits {
-			sp := s.addSplit(ss.Split)
-			sp.pos, sp.skip, sp.rows, sp.wm, sp.started, sp.first, sp.judged = ss.Position, ss.Skip, ss.Rows, ss.Watermark, ss.Started, ss.First, ss.Judged
-			sp.generatorState, sp.since = ss.Generator, sp.since.Add(-ss.Elapsed)
-			sp.finished = ss.State == Finished
-			s.comb.marks[sp.input], s.comb.states[sp.input] = ss.Watermark, ss.State
-			sp.lastLife = sp.lastLife.Add(-ss.Silent)
-		}
-		s.comb.combined = from.Combined
-		s.restoreAlignment(from)
-		if !s.ordered { // what came since; of a bounded scan the list is fixed at its start
-			s.addNew(found)
-		}
-		for id, m := range snap.Counters {
-			if id == s.spec.ID {
-				s.job.restoreCounters(id, 0, m)
-			}
-		}
-	}
-	s.startRows = s.rows
-	s.vacantSince = s.readingTime()
-	s.idleSent = s.comb.AllIdle()
-	if snap != nil && snap.Source.Vacant {
-		s.idleSent, s.vacantSince = true, s.vacantSince.Add(-s.spec.IdleTimeout)
-	}
-	s.sentIdle, s.quiet = s.idleSent, s.idleSent
-	if !s.ordered {
-		return nil
-	}
-	s.heap.bySpec = s.spec.Order == OrderSplit
-	var live []*split
-	for _, sp := range s.splits {
-		if !sp.finished {
-			live = append(live, sp)
-		}
-	}
-	if s.spec.Times && len(live) > 1 && snap == nil {
-		if err := s.learnAll(ctx, live); err != nil {
-			return err
-		}
-	}
-	for _, sp := range live {
-		heap.Push(&s.heap, sp)
-	}
-	for _, sp := range live {
-		if !sp.started {
-			s.upcoming = append(s.upcoming, sp)
-		}
-	}
-	sort.SliceStable(s.upcoming, func(i, j int) bool { return !s.heap.bySpec && s.upcoming[i].first < s.upcoming[j].first })
-	return nil
-}
-
-// learnAll learns the first watermark of each split.
-func (s *source) learnAll(ctx context.Context, live []*split) error {
-	for _, sp := range live {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := s.learn(ctx, s.pool.all[0], sp); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *source) addSplit(spec connectors.Split) *split {
-	sp := &split{spec: spec, pos: spec.Start, idx: len(s.splits), wm: stream.MinTime, first: stream.MinTime, heapAt: -1,
-		since: s.readingTime(), lastLife: s.readingTime(), limit: s.allowed}
-	sp.input = s.comb.Add()
-	s.splits = append(s.splits, sp)
-	return sp
-}
-
-// addNew adds splits that are not known yet.
-func (s *source) addNew(found []connectors.Split) {
-	known := map[string]bool{}
-	for _, sp := range s.splits {
-		known[sp.spec.ID] = true
-	}
-	for _, sp := range found {
-		if !known[sp.ID] {
-			s.addSplit(sp)
-		}
-	}
-}
-
 // run reads until the end, a stop, or an error.
 func (s *source) run(ctx context.Context) error {
 	if err := s.replayPending(ctx); err != nil {
@@ -462,74 +346,6 @@ func (s *source) tick() error {
 		}
 	}
 	return nil
-}
-
-// changed looks for new splits.
-func (s *source) changed(ctx context.Context) error {
-	select {
-	case <-s.src.Changed():
-		s.relist = true
-	default:
-	}
-	if !s.relist {
-		return nil
-	}
-	s.relist = false
-	s.current = s.spec.Name
-	found, err := s.src.Splits(ctx, s.env)
-	if err != nil {
-		return err
-	}
-	s.addNew(found)
-	return nil
-}
-
-// idleCheck marks splits idle that had no row for the timeout: whose reader had nothing when it was asked so long after the last row. The time for which
-// rows could not be handed on does not count: there may be some.
-func (s *source) idleCheck() {
-	if s.spec.IdleTimeout <= 0 {
-		return
-	}
-	var silent []int
-	for _, sp := range s.splits {
-		if s.mayIdle(sp) && len(sp.queue) == 0 && sp.lastAsked.Sub(sp.lastLife) >= s.spec.IdleTimeout {
-			silent = append(silent, sp.input)
-		}
-	}
-	if silent == nil {
-		return
-	}
-	s.comb.Idle(silent...)
-	for _, sp := range s.splits {
-		if slices.Contains(silent, sp.input) {
-			s.publish(sp)
-		}
-	}
-}
-
-// vacant reports that for the idle timeout there was no split that could speak, while there may be some later: the source has no say until there is one.
-func (s *source) vacant() bool {
-	for _, sp := range s.splits {
-		if !sp.finished {
-			s.vacantSince = s.readingTime()
-			return false
-		}
-	}
-	at := s.vacantAt()
-	return !at.IsZero() && !s.readingTime().Before(at)
-}
-
-// vacantAt is when the source will be vacant unless a split comes, by readingTime; zero for never.
-func (s *source) vacantAt() time.Time {
-	if s.spec.IdleTimeout <= 0 || s.src.Changed() == nil {
-		return time.Time{}
-	}
-	return s.vacantSince.Add(s.spec.IdleTimeout)
-}
-
-// mayIdle reports a split whose silence counts.
-func (s *source) mayIdle(sp *split) bool {
-	return !sp.finished && !sp.eof && !sp.spec.Bounded && s.comb.State(sp.input) == Active && !sp.paused
 }
 
 // deliver gives an item to the chain.
