@@ -68,8 +68,8 @@ func (j *Job) newStallWatch() *stallWatch {
 func (w *stallWatch) look(ctx context.Context) string {
 	look, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	at := w.j.job.Sight(look)
-	return w.recall.next(w.j.standing(at))
+	now := w.j.db.opts.Clock.Now() // before it is asked: a row that comes meanwhile must not make its split look silent
+	return w.recall.next(w.j.standing(w.j.job.Sight(look), now))
 }
 
 // standing is how a job stands, as far as it matters to why it gives no rows.
@@ -105,17 +105,12 @@ type tableFacts struct {
 	bounded     bool
 }
 
-func (j *Job) standing(at task.Sight) standing {
-	st := standing{now: j.db.opts.Clock.Now(), splits: j.splits(at), tables: j.tables, counters: map[string]map[string]int64{}}
-	for _, o := range j.job.Counters() {
-		st.counters[o.ID] = o.Counters
-		st.late += o.Counters[exec.LateRows]
-		switch {
-		case o.Sink:
-			st.rowsOut += o.Counters[exec.RowsIn]
-		case o.Source:
-			st.rowsIn += o.Counters[exec.RowsIn]
-		}
+func (j *Job) standing(at task.Sight, now time.Time) standing {
+	s := j.Stats()
+	st := standing{now: now, rowsIn: s.RowsIn, rowsOut: s.RowsOut, late: s.LateRows, splits: j.splits(at), tables: j.tables,
+		counters: map[string]map[string]int64{}}
+	for _, t := range s.Tables {
+		st.counters[t.ID] = t.Counters
 	}
 	for _, id := range j.operators {
 		if o, ok := at.Operators[id]; ok && o.Windows {
@@ -286,15 +281,15 @@ func lateCure(st standing) string {
 func splitCause(st standing, m *recall, s SplitWatermark, closesAt stream.Time) cause {
 	f := st.tables[scanID(s.Operator)]
 	name := fmt.Sprintf("split %s of table %s", s.Split, s.Table)
-	silent := st.now.Sub(m.splits[[2]string{s.Operator, s.Split}].at)
+	moved := m.splits[[2]string{s.Operator, s.Split}]
+	silent, since := st.now.Sub(moved.at), "the restore" // which forgets when the last row came
 	if s.LastRow != nil {
-		silent = st.now.Sub(*s.LastRow)
+		silent, since = st.now.Sub(*s.LastRow), timestampText(s.LastRow.UnixMicro(), time.UTC)
 	}
 	cure := "'scan.watermark.idle-timeout' = '30 s' in the table's WITH, or SET 'table.exec.source.idle-timeout' = '30 s', passes silent splits over"
 	if f.idleTimeout > 0 {
 		cure = fmt.Sprintf("it is passed over when it has been silent for %s ('scan.watermark.idle-timeout')", f.idleTimeout)
 	}
-	moved := m.splits[[2]string{s.Operator, s.Split}]
 	held := "and holds the watermark back"
 	if s.Watermark != nil {
 		held = "and holds the watermark at " + timestampText(s.Watermark.UnixMicro(), time.UTC)
@@ -313,7 +308,7 @@ func splitCause(st standing, m *recall, s SplitWatermark, closesAt stream.Time) 
 	case s.Rows == 0:
 		return cause{key: "silent", text: fmt.Sprintf("%s has had no row yet %s; %s", name, held, cure)}
 	case silent >= stallAfter:
-		return cause{key: "silent", text: fmt.Sprintf("%s has had no row since %s %s; %s", name, timestampText(s.LastRow.UnixMicro(), time.UTC), held, cure)}
+		return cause{key: "silent", text: fmt.Sprintf("%s has had no row since %s %s; %s", name, since, held, cure)}
 	case st.now.Sub(moved.at) < stallAfter && s.Watermark != nil: // it moves
 		c := cause{key: "not over", usual: true, text: fmt.Sprintf("no window is over yet: the watermark is %s (%s)", timestampText(s.Watermark.UnixMicro(), time.UTC), name)}
 		if f.plain && f.delay > 0 {

@@ -255,3 +255,24 @@ func TestWatchStalls(t *testing.T) {
 	stop()
 	_ = s.db.Close()
 }
+
+// TestStallAfterRestore: a split that had rows before the restore and none since has no time of its last row.
+func TestStallAfterRestore(t *testing.T) {
+	s := stall(t, ddl("ts - INTERVAL '1' SECOND", ", 'splits' = '2'"), fmt.Sprintf(tens, "t"))
+	s.input("t", 0, "a,2024-05-01 10:00:01")
+	s.input("t", 1, "b,2024-05-01 10:00:05")
+	snap, err := s.job.Stop(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer snap.Release()
+	res, err := s.db.ExecuteWith(t.Context(), "INSERT INTO r "+fmt.Sprintf(tens, "t"), ExecOptions{Restore: snap})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.job = res.Job
+	s.watch = s.job.newStallWatch()
+	s.says("restored", time.Second)
+	s.input("t", 0, "a,2024-05-01 10:00:31")
+	s.says("silent since", long, "split 1 of table default_catalog.default_database.t has had no row since the restore and holds the watermark at 2024-05-01 10:00:04.000")
+}
