@@ -1,12 +1,12 @@
 package weir
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/weir-sql/weir/catalog"
 	"github.com/weir-sql/weir/connectors/watermark"
 	"github.com/weir-sql/weir/exec/build"
 )
@@ -20,17 +20,18 @@ type (
 )
 
 // RegisterWatermarkGenerator gives a generator a name in SQL: WATERMARK FOR ts AS name(ts, constants...) in CREATE TABLE has the factory make one for
-// each split of the table. The name is matched in any case; functions and names that are taken are refused. A generator that is a watermark.Snapshotter
+// each split of the table. The name is matched in any case; those of RegisterScalar hold for it too. A generator that is a watermark.Snapshotter
 // keeps its state over restores.
 func (db *DB) RegisterWatermarkGenerator(name string, factory WatermarkFactory) error {
 	key := strings.ToUpper(name)
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	switch {
-	case key == "" || factory == nil:
-		return newError("WEIR-3010", "RegisterWatermarkGenerator needs a name and a factory", "")
-	case catalog.LookupFunction(key, catalog.Scalar) != nil || key == "SOURCE_WATERMARK" || db.functions[key] != nil || db.generators[key] != nil:
-		return newError("WEIR-3010", fmt.Sprintf("RegisterWatermarkGenerator: the name %s is taken", name), "")
+	err := db.freeName(key)
+	if err == nil && factory == nil {
+		err = errors.New("the factory is nil")
+	}
+	if err != nil {
+		return newError("WEIR-3010", fmt.Sprintf("RegisterWatermarkGenerator %s: %v", name, err), "")
 	}
 	db.generators[key] = factory
 	return nil
@@ -50,9 +51,5 @@ func (db *DB) checkGenerator(name string, args []any) error {
 func (db *DB) watermarkGenerators() map[string]watermark.Factory {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	out := map[string]watermark.Factory{}
-	for k, f := range db.generators {
-		out[k] = f
-	}
-	return out
+	return maps.Clone(db.generators)
 }

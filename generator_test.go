@@ -42,9 +42,9 @@ func TestWatermarkGenerators(t *testing.T) {
 	})
 	register("bounded", watermark.BoundedOutOfOrderness(5*time.Second).Factory())
 	register("ascending", watermark.MonotonousTimestamps().Factory())
-	for _, taken := range []string{"UPPER", "marked", "percentile_watermark", ""} {
+	for _, taken := range []string{"UPPER", "SUM", "marked", "percentile_watermark", "select", "two words", ""} {
 		if db.RegisterWatermarkGenerator(taken, watermark.MonotonousTimestamps().Factory()) == nil {
-			t.Errorf("the name %q was taken twice", taken)
+			t.Errorf("the name %q was taken", taken)
 		}
 	}
 	type row struct {

@@ -55,6 +55,20 @@ func (db *DB) RegisterScalar(name string, fn any) error {
 func (db *DB) addFunction(key string, f *goFunction) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
+	if err := db.freeName(key); err != nil {
+		return err
+	}
+	f.log = func(p any) { db.opts.Log.Error("panic", "function", key, "panic", p, "stack", string(debug.Stack())) }
+	params := make([]types.Type, len(f.params))
+	for i, p := range f.params {
+		params[i] = p.sql
+	}
+	db.functions[key] = catalog.NewScalar(key, params, f.result.sql, f.caller)
+	return nil
+}
+
+// freeName says why a name in upper case cannot be that of a new function or generator; db.mu is held.
+func (db *DB) freeName(key string) error {
 	switch {
 	case !isFunctionName(key):
 		return errors.New("a name is letters, digits and _, and begins with a letter or _")
@@ -65,12 +79,6 @@ func (db *DB) addFunction(key string, f *goFunction) error {
 	case db.functions[key] != nil || db.generators[key] != nil:
 		return errors.New("the name is taken")
 	}
-	f.log = func(p any) { db.opts.Log.Error("panic", "function", key, "panic", p, "stack", string(debug.Stack())) }
-	params := make([]types.Type, len(f.params))
-	for i, p := range f.params {
-		params[i] = p.sql
-	}
-	db.functions[key] = catalog.NewScalar(key, params, f.result.sql, f.caller)
 	return nil
 }
 
