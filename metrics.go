@@ -3,7 +3,6 @@ package weir
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/weir-sql/weir/exec"
@@ -77,21 +76,13 @@ func MetricDescs() []MetricDesc { return slices.Clone(metricDescs) }
 
 // Metrics returns the figures of the queries that run. It stops none of them.
 func (db *DB) Metrics(ctx context.Context) []Metric {
-	look, cancel := context.WithTimeout(ctx, lookTimeout)
-	defer cancel()
-	jobs := db.Jobs()
+	jobs, sights := db.sights(ctx)
 	out := []Metric{{"weir_queries", nil, float64(len(jobs))}}
 	db.mu.Lock()
 	for _, s := range []JobState{JobFinished, JobFailed, JobCanceled} {
 		out = append(out, Metric{"weir_queries_ended_total", []string{string(s)}, float64(db.ended[s])})
 	}
 	db.mu.Unlock()
-	sights := make([]task.Sight, len(jobs))
-	var wg sync.WaitGroup
-	for i, j := range jobs {
-		wg.Go(func() { sights[i] = j.job.Sight(look) })
-	}
-	wg.Wait()
 	for i, j := range jobs {
 		out = j.metrics(out, sights[i])
 	}
@@ -118,10 +109,6 @@ func (j *Job) metrics(out []Metric, at task.Sight) []Metric {
 	}
 	add("weir_query_info", 1, j.name)
 	add("weir_query_start_time_seconds", unixSeconds(j.started))
-	tables := map[string]string{}
-	for _, s := range at.Sources {
-		tables[s.ID] = tableName(s.Table)
-	}
 	st := j.Stats()
 	add("weir_query_rows_in_total", float64(st.RowsIn))
 	add("weir_query_rows_out_total", float64(st.RowsOut))
@@ -152,7 +139,7 @@ func (j *Job) metrics(out []Metric, at task.Sight) []Metric {
 	}
 	for _, t := range st.Tables {
 		c := t.Counters
-		if table, ok := tables[t.ID]; ok {
+		if table := t.Table; table != "" {
 			count(c, exec.RowsIn, "weir_table_rows_total", table, t.ID)
 			add("weir_table_bad_rows_total", float64(c[exec.BadRows]), table, t.ID)
 			add("weir_table_null_time_rows_total", float64(c[exec.NullTimeRows]), table, t.ID)

@@ -61,20 +61,26 @@ func (j *Job) Watermarks(ctx context.Context) []SplitWatermark {
 
 // Watermarks tells the same of all jobs of the session that run.
 func (db *DB) Watermarks(ctx context.Context) []SplitWatermark {
+	var out []SplitWatermark
+	jobs, sights := db.sights(ctx)
+	for i, j := range jobs {
+		out = append(out, j.splits(sights[i])...)
+	}
+	return out
+}
+
+// sights asks all jobs that run, at the same time, how they stand.
+func (db *DB) sights(ctx context.Context) ([]*Job, []task.Sight) {
 	look, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	jobs := db.Jobs()
-	lists := make([][]SplitWatermark, len(jobs))
+	sights := make([]task.Sight, len(jobs))
 	var wg sync.WaitGroup
 	for i, j := range jobs {
-		wg.Go(func() { lists[i] = j.splits(j.job.Sight(look)) })
+		wg.Go(func() { sights[i] = j.job.Sight(look) })
 	}
 	wg.Wait()
-	var out []SplitWatermark
-	for _, l := range lists {
-		out = append(out, l...)
-	}
-	return out
+	return jobs, sights
 }
 
 func (j *Job) splits(at task.Sight) []SplitWatermark {
@@ -96,13 +102,6 @@ func (j *Job) splits(at task.Sight) []SplitWatermark {
 			if !sp.LastRow.IsZero() {
 				t := sp.LastRow.UTC()
 				w.LastRow = &t
-			}
-			if a := sp.Alignment; a != nil {
-				drift := a.Drift.Milliseconds()
-				w.DriftMs, w.Pauses, w.PausedMs = &drift, a.Pauses, a.PausedFor.Milliseconds()
-				if a.Paused {
-					w.State = SplitPaused
-				}
 			}
 			if a := sp.Alignment; a != nil {
 				drift := a.Drift.Milliseconds()
