@@ -3,11 +3,26 @@ package conntest
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/weir-sql/weir/connectors"
 	"github.com/weir-sql/weir/types"
 )
+
+// FormatConfig is that of a table t with columns, all of them wanted; options are name=value.
+func FormatConfig(columns types.Schema, options ...string) connectors.FormatConfig {
+	c := connectors.FormatConfig{Table: "t", Columns: columns, Options: map[string]string{}, Zone: time.UTC}
+	for i := range columns {
+		c.Wanted = append(c.Wanted, i)
+	}
+	for _, o := range options {
+		name, value, _ := strings.Cut(o, "=")
+		c.Options[name] = value
+	}
+	return c
+}
 
 // DecodeText reads data with a decoder of all columns, cut into blocks of about size bytes as the filesystem connector cuts files.
 func DecodeText(t testing.TB, f connectors.RecordFormat, c connectors.FormatConfig, data []byte, size int) (Read, error) {

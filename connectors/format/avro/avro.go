@@ -21,6 +21,8 @@ import (
 // Format is the avro format.
 type Format struct{}
 
+const legacyMapping = "timestamp_mapping.legacy"
+
 // Name is avro.
 func (Format) Name() string { return "avro" }
 
@@ -29,7 +31,7 @@ func (Format) Options() []connectors.Option {
 	return []connectors.Option{
 		{Name: "encoding", Type: "binary|json", Default: "binary", Doc: "How records are encoded; json is not supported here."},
 		{Name: "codec", Type: "null|deflate|snappy|zstandard", Default: "snappy", Doc: "How the blocks of files are compressed by a sink. Messages are not."},
-		{Name: "timestamp_mapping.legacy", Type: "boolean", Default: "true", Doc: "TIMESTAMP is a timestamp-millis, and TIMESTAMP_LTZ has no form; otherwise they are local-timestamp and timestamp."},
+		{Name: legacyMapping, Type: "boolean", Default: "true", Doc: "TIMESTAMP is a timestamp-millis, and TIMESTAMP_LTZ has no form; otherwise they are local-timestamp and timestamp."},
 	}
 }
 
@@ -48,7 +50,7 @@ func (f Format) Check(c connectors.FormatConfig) error {
 }
 
 func (Format) derive(c connectors.FormatConfig) (Schema, error) {
-	return Derive(c.Columns, connectors.GetBool(c.Options, "timestamp_mapping.legacy", true))
+	return Derive(c.Columns, connectors.GetBool(c.Options, legacyMapping, true))
 }
 
 // Decoder returns a decoder.
@@ -181,7 +183,7 @@ func (f Format) Encoder(c connectors.FormatConfig) (connectors.Encoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newEncoder(s, w, connectors.GetEnum(c.Options, "codec", "snappy", "null", "deflate", "snappy", "zstandard"))
+	return newEncoder(s, w, connectors.GetEnum(c.Options, "codec", "snappy", "null", "deflate", "snappy", "zstandard")), nil
 }
 
 // EncodeMessage appends the record of a row.

@@ -25,18 +25,6 @@ func cols(nameType ...any) types.Schema {
 	return s
 }
 
-func config(columns types.Schema, options ...string) connectors.FormatConfig {
-	c := connectors.FormatConfig{Table: "t", Columns: columns, Options: map[string]string{}, Zone: time.UTC}
-	for i := range columns {
-		c.Wanted = append(c.Wanted, i)
-	}
-	for _, o := range options {
-		k, v, _ := strings.Cut(o, "=")
-		c.Options[k] = v
-	}
-	return c
-}
-
 // decode reads messages with a writer's schema; the rows, then a line for each bad record.
 func decode(t *testing.T, writer string, columns types.Schema, messages ...[]byte) ([]string, error) {
 	t.Helper()
@@ -68,7 +56,7 @@ func TestOracle(t *testing.T) {
 		"s", types.StringType, "by", types.BytesType, "dec", types.DecimalOf(20, 3), "dt", types.DateType, "tm", types.TimeOf(3), "ts", types.TimestampOf(6),
 		"ltz", types.TimestampLTZOf(3), "a", types.ArrayOf(types.IntType), "m", types.MapOf(types.StringType, types.BigIntType),
 		"r", types.RowOf(types.Field{Name: "x", Type: types.IntType}, types.Field{Name: "y", Type: types.StringType.NotNull()}))
-	c := config(columns, "timestamp_mapping.legacy=false")
+	c := conntest.FormatConfig(columns, "timestamp_mapping.legacy=false")
 	s, err := Derive(columns, false)
 	if err != nil {
 		t.Fatal(err)
@@ -274,17 +262,34 @@ func TestBadMessages(t *testing.T) {
 	}
 }
 
+// TestSameBytes: a file is the same on every run.
+func TestSameBytes(t *testing.T) {
+	header := func(codec string) []byte {
+		e, err := Format{}.Encoder(conntest.FormatConfig(cols("x", types.IntType), "codec="+codec))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e.Header()
+	}
+	if !bytes.Equal(header("null"), header("null")) {
+		t.Error("two headers of one schema differ")
+	}
+	if mark := func(codec string) string { h := header(codec); return string(h[len(h)-16:]) }; mark("null") == mark("snappy") {
+		t.Error("files of two codecs have one mark")
+	}
+}
+
 func TestCheck(t *testing.T) {
 	for _, c := range []struct {
 		c    connectors.FormatConfig
 		want string
 	}{
-		{config(cols("x", types.IntType), "encoding=json"), "not supported"},
-		{config(cols("x", types.TimestampLTZOf(3))), "'timestamp_mapping.legacy' = 'false'"},
-		{config(cols("x", types.TimestampOf(6))), "up to three digits"},
-		{config(cols("a b", types.IntType)), "is none of Avro's"},
-		{config(cols("m", types.MapOf(types.IntType, types.IntType))), "must be STRING"},
-		{config(cols("x", types.IntType), "codecs=x"), "did you mean 'codec'?"},
+		{conntest.FormatConfig(cols("x", types.IntType), "encoding=json"), "not supported"},
+		{conntest.FormatConfig(cols("x", types.TimestampLTZOf(3))), "'timestamp_mapping.legacy' = 'false'"},
+		{conntest.FormatConfig(cols("x", types.TimestampOf(6))), "up to three digits"},
+		{conntest.FormatConfig(cols("a b", types.IntType)), "is none of Avro's"},
+		{conntest.FormatConfig(cols("m", types.MapOf(types.IntType, types.IntType))), "must be STRING"},
+		{conntest.FormatConfig(cols("x", types.IntType), "codecs=x"), "did you mean 'codec'?"},
 	} {
 		if err := (Format{}).Check(c.c); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("want %q, got %v", c.want, err)

@@ -11,8 +11,8 @@ import (
 )
 
 // Infer reads the columns off the schema in the header of a container file; sample must hold the header. Times of both kinds, timestamp and
-// local-timestamp, are TIMESTAMP, as the format's default mapping has them.
-func (Format) Infer(sample []byte, name string, eof bool, _ int, _ map[string]string) (connectors.Inferred, error) {
+// local-timestamp, are TIMESTAMP; of microseconds they need the mapping that is not the default.
+func (Format) Infer(sample []byte, name string, eof bool, _ int, options map[string]string) (connectors.Inferred, error) {
 	c, _, ok, err := head(sample, eof)
 	if err == nil && !ok {
 		err = fmt.Errorf("its header is longer than %d bytes: declare the columns", len(sample))
@@ -35,7 +35,14 @@ func (Format) Infer(sample []byte, name string, eof bool, _ int, _ map[string]st
 		}
 		columns = append(columns, types.Column{Name: f.Name(), Type: t})
 	}
-	return connectors.Inferred{Columns: columns}, nil
+	inf := connectors.Inferred{Columns: columns, Options: map[string]string{}}
+	if _, given := options[legacyMapping]; !given {
+		_, legacy := Derive(columns, true)
+		if _, err := Derive(columns, false); legacy != nil && err == nil {
+			inf.Options[legacyMapping] = "false"
+		}
+	}
+	return inf, nil
 }
 
 // typeOf is the type of the values of a schema.

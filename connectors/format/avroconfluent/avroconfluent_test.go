@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -76,18 +75,6 @@ func (d *double) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func config(columns types.Schema, options ...string) connectors.FormatConfig {
-	c := connectors.FormatConfig{Table: "t", Columns: columns, Options: map[string]string{}, Zone: time.UTC}
-	for i := range columns {
-		c.Wanted = append(c.Wanted, i)
-	}
-	for _, o := range options {
-		k, v, _ := strings.Cut(o, "=")
-		c.Options[k] = v
-	}
-	return c
-}
-
 var columns = types.Schema{{Name: "id", Type: types.IntType}, {Name: "name", Type: types.StringType}}
 
 func encode(t *testing.T, c connectors.FormatConfig, rows ...[]any) ([][]byte, error) {
@@ -136,18 +123,18 @@ func decode(t *testing.T, c connectors.FormatConfig, messages ...[]byte) ([]stri
 func TestRoundTrip(t *testing.T) {
 	d := newDouble(t)
 	d.broken = 2 // it is asked again
-	messages, err := encode(t, config(columns, "url="+d.URL, "subject=x-value"), []any{int32(1), "a"}, []any{nil, nil})
+	messages, err := encode(t, conntest.FormatConfig(columns, "url="+d.URL, "subject=x-value"), []any{int32(1), "a"}, []any{nil, nil})
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Another version of the schema, with a field more and another order.
 	more := types.Schema{{Name: "extra", Type: types.DoubleType}, {Name: "name", Type: types.StringType}, {Name: "id", Type: types.BigIntType}}
-	old, err := encode(t, config(more, "url="+d.URL, "subject=x-value"), []any{1.5, "b", int64(2)})
+	old, err := encode(t, conntest.FormatConfig(more, "url="+d.URL, "subject=x-value"), []any{1.5, "b", int64(2)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	messages = append(messages, nil, old[0], []byte("{}"), []byte{0, 0, 0, 0, 99, 1})
-	c := config(columns, "url="+d.URL)
+	c := conntest.FormatConfig(columns, "url="+d.URL)
 	c.KeepBad = true
 	d.asked = 0
 	rows, err := decode(t, c, messages...)
@@ -175,7 +162,7 @@ func TestErrors(t *testing.T) {
 		{"urls=x", "unknown option"},
 		{"url=http://user:secret@127.0.0.1:1", "the schema registry http://user:xxxxx@127.0.0.1:1 cannot be used"},
 	} {
-		rows, err := decode(t, config(columns, strings.Fields(c.options)...), message)
+		rows, err := decode(t, conntest.FormatConfig(columns, strings.Fields(c.options)...), message)
 		if c.want == "" {
 			if err != nil || len(rows) != 1 {
 				t.Errorf("%s: %v %q", c.options, err, rows)
@@ -187,18 +174,18 @@ func TestErrors(t *testing.T) {
 		}
 	}
 	d.login = ""
-	if _, err := encode(t, config(columns, "url="+d.URL), []any{int32(1), "a"}); err == nil || !strings.Contains(err.Error(), "'avro-confluent.subject'") {
+	if _, err := encode(t, conntest.FormatConfig(columns, "url="+d.URL), []any{int32(1), "a"}); err == nil || !strings.Contains(err.Error(), "'avro-confluent.subject'") {
 		t.Error(err)
 	}
-	if _, err := encode(t, config(columns, "url="+d.URL, "subject=forbidden"), []any{int32(1), "a"}); err == nil || !strings.Contains(err.Error(), "incompatible") {
+	if _, err := encode(t, conntest.FormatConfig(columns, "url="+d.URL, "subject=forbidden"), []any{int32(1), "a"}); err == nil || !strings.Contains(err.Error(), "incompatible") {
 		t.Error(err)
 	}
 	// A schema of one's own must fit the columns.
 	schema := `{"type":"record","name":"r","fields":[{"name":"id","type":"int"}]}`
-	if _, err := encode(t, config(columns, "url="+d.URL, "subject=x", "schema="+schema), []any{int32(1), "a"}); err == nil || !strings.Contains(err.Error(), "1 fields, and there are 2 columns") {
+	if _, err := encode(t, conntest.FormatConfig(columns, "url="+d.URL, "subject=x", "schema="+schema), []any{int32(1), "a"}); err == nil || !strings.Contains(err.Error(), "1 fields, and there are 2 columns") {
 		t.Error(err)
 	}
-	if _, err := encode(t, config(columns[:1], "url="+d.URL, "subject=x", "schema="+schema), []any{nil}); err == nil || !strings.Contains(err.Error(), "NULL, which the schema does not allow") {
+	if _, err := encode(t, conntest.FormatConfig(columns[:1], "url="+d.URL, "subject=x", "schema="+schema), []any{nil}); err == nil || !strings.Contains(err.Error(), "NULL, which the schema does not allow") {
 		t.Error(err)
 	}
 }
