@@ -1,7 +1,6 @@
 package sqltests_test
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,9 +11,6 @@ import (
 func TestEmitAtAnyParallelism(t *testing.T) {
 	dir := t.TempDir()
 	for i, name := range []string{"a", "b"} {
-		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
 		writeEvents(t, filepath.Join(dir, name), 8, 60, uint64(i))
 	}
 	for _, query := range []string{

@@ -20,6 +20,9 @@ import (
 // writeEvents makes files of events with uneven and overlapping times, some rows of each far behind: they are late.
 func writeEvents(t *testing.T, dir string, files, rows int, seed uint64) {
 	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	start := time.Date(2024, 5, 1, 10, 0, 0, 0, time.UTC)
 	for f := range files {
@@ -154,9 +157,6 @@ func TestRepeatable(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for i, name := range []string{"a", "b"} {
-		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
 		writeEvents(t, filepath.Join(dir, name), 8, 60, uint64(i))
 	}
 	stop := make(chan struct{})

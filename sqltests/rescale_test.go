@@ -3,7 +3,6 @@ package sqltests_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -38,9 +37,6 @@ func TestRescaled(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for i, name := range []string{"a", "b"} {
-		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
 		writeEvents(t, filepath.Join(dir, name), 4, 60, uint64(i+10))
 	}
 	rnd := rand.New(rand.NewPCG(8, 8))
@@ -92,9 +88,6 @@ func byKey(text string) string {
 func TestRestoreOfAnotherPlan(t *testing.T) {
 	ctx := t.Context()
 	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, "a"), 0o755); err != nil {
-		t.Fatal(err)
-	}
 	writeEvents(t, filepath.Join(dir, "a"), 2, 60, 5)
 	db, err := weir.Open(weir.Options{Connectors: all.Connectors(), Formats: all.Formats()})
 	if err != nil {

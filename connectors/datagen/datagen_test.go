@@ -75,13 +75,9 @@ func TestSource(t *testing.T) {
 	}
 }
 
-// TestRate: rows come with the clock.
-func TestRate(t *testing.T) {
-	tb, err := table(types.Schema{{Name: "i", Type: types.IntType}}, "rows-per-second", "2", "fields.i.kind", "sequence", "fields.i.start", "1", "fields.i.end", "4")
-	if err != nil {
-		t.Fatal(err)
-	}
-	env := conntest.NewEnv(t)
+// open begins to read a table.
+func open(t *testing.T, env *conntest.Env, tb connectors.Table) connectors.Reader {
+	t.Helper()
 	ctx := context.Background()
 	src, err := tb.(connectors.SourceTable).Source(conntest.All(tb))
 	if err != nil {
@@ -95,6 +91,18 @@ func TestRate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return r
+}
+
+// TestRate: rows come with the clock.
+func TestRate(t *testing.T) {
+	tb, err := table(types.Schema{{Name: "i", Type: types.IntType}}, "rows-per-second", "2", "fields.i.kind", "sequence", "fields.i.start", "1", "fields.i.end", "4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := conntest.NewEnv(t)
+	ctx := context.Background()
+	r := open(t, env, tb)
 	defer r.Close()
 	for i := 1; i <= 4; i++ {
 		b, err := r.Next(ctx)
@@ -138,18 +146,7 @@ func TestAskedOften(t *testing.T) {
 	env.Env.Go = func(f func(context.Context)) {
 		start(func(ctx context.Context) { f(ctx); ended <- struct{}{} })
 	}
-	src, err := tb.(connectors.SourceTable).Source(conntest.All(tb))
-	if err != nil {
-		t.Fatal(err)
-	}
-	splits, err := src.Splits(ctx, env.Env)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := src.Open(ctx, env.Env, splits[0], nil, 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := open(t, env, tb)
 	defer r.Close()
 	first, err := r.Next(ctx)
 	if err != nil {
