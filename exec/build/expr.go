@@ -95,7 +95,7 @@ func evaluators(es []logical.Expr) ([]expr.Evaluator, error) {
 	return out, nil
 }
 
-// text is what an error shows of an expression: as it was written, or as the plan prints it.
+// where is what an error shows of an expression: as it was written, or as the plan prints it.
 func where(written string, e logical.Expr) expr.Where {
 	if written != "" {
 		return placed(written, logical.PosOf(e))

@@ -213,14 +213,8 @@ func (o *EmittingWindowAggregate) take(b *stream.Batch, out exec.Output) error {
 		first := cur
 		if o.ends(cur) <= wm {
 			var ok bool
-			if first, ok = win.firstOpen(cur, o.forwarded(wm)); !ok {
-				if o.split.counts(r) {
-					o.split.late, o.split.whens = append(o.split.late, int32(r)), append(o.split.whens, wm)
-				}
+			if first, ok = o.split.judge(r, cur, wm, o.forwarded(wm)); !ok {
 				continue
-			}
-			if o.split.counts(r) {
-				o.split.partly++
 			}
 		}
 		o.spread(int32(r), cur, first)
@@ -453,9 +447,7 @@ func (o *EmittingWindowAggregate) fire(s *slice, before stream.Time, out exec.Ou
 			groups = append(groups, int32(g))
 		}
 	}
-	slices.SortFunc(groups, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(s.bornIn(int(a)), s.bornIn(int(b))), cmp.Compare(s.born[a], s.born[b]))
-	})
+	slices.SortFunc(groups, s.byAppearance)
 	for len(groups) > 0 {
 		n := min(len(groups), mostAtOnce)
 		if err := o.show(s, groups[:n], before, -1); err != nil {
@@ -495,7 +487,7 @@ func (o *EmittingWindowAggregate) show(s *slice, groups []int32, before stream.T
 			at++
 		}
 		if seq < 0 {
-			c.seq = (s.bornIn(int(g))-o.w.w.start(s.end))/o.w.w.step<<46 | s.born[g]
+			c.seq = o.w.sequence(s, o.w.w.start(s.end), int(g))
 		}
 		if !o.emit.Final {
 			f.shown[g] = o.hold(c)

@@ -10,7 +10,6 @@ var (
 	_ exec.Observer = (*WindowAggregate)(nil)
 	_ exec.Observer = (*GlobalWindowAggregate)(nil)
 	_ exec.Observer = (*EmittingWindowAggregate)(nil)
-	_ exec.Observer = (*EmittingWindowAggregate)(nil)
 	_ exec.Observer = (*ChangelogNormalize)(nil)
 )
 
@@ -33,14 +32,12 @@ func (o *GlobalWindowAggregate) Observe() (exec.Observation, bool) { return o.w.
 
 // Observe implements exec.Observer.
 func (o *EmittingWindowAggregate) Observe() (exec.Observation, bool) {
-	ob := exec.Observation{Windows: !o.proctime(), NextWindow: stream.MaxTime}
-	for _, s := range o.w.slices {
-		ob.StateRows += int64(s.keys.Len())
-	}
+	ob, ok := o.w.observe()
+	ob.NextWindow = stream.MaxTime // windows that are closed are still there
 	if n := o.closed(); n < len(o.w.slices) {
 		ob.NextWindow = o.closes(o.w.slices[n].end)
 	}
-	return ob, true
+	return ob, ok
 }
 
 // Observe implements exec.Observer.

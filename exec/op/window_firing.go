@@ -7,7 +7,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/weir-sql/weir/exec"
-	"github.com/weir-sql/weir/exec/stream"
 )
 
 // The columns that EmittingWindowAggregate adds to the groups of a snapshot: first_at, due_at, changed, shown, then the result shown last.
@@ -42,13 +41,6 @@ func (o *EmittingWindowAggregate) Snapshot(_ context.Context, to exec.StateWrite
 func (o *EmittingWindowAggregate) restore(from exec.StateReader) error {
 	if err := o.w.restore(from); err != nil {
 		return err
-	}
-	// Of several parts (another parallelism) the watermark that all have reached: what one of them has not shown on time is shown now. Rows are judged by
-	// the watermark before them, which no part was ahead of.
-	for i, rec := range from.Table("window") {
-		if wm := stream.Time(values[int64](rec.Column(0))[0]); i == 0 || wm < o.w.wm {
-			o.w.wm = wm
-		}
 	}
 	k := len(o.w.keyTypes)
 	for _, s := range o.w.slices {

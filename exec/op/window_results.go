@@ -42,9 +42,9 @@ type emitted struct {
 type results struct {
 	w       *windowState
 	values  []array.Builder // results that wait, by call
-	text    []interface{ DataLen() int }
-	n       int32  // rows in values
-	cur     *chunk // what values will be
+	sizes   []func() int    // of what waits in values, see sizes
+	n       int32           // rows in values
+	cur     *chunk          // what values will be
 	changes []emitted
 	chunks  []*chunk
 }
@@ -53,10 +53,7 @@ func (o *results) open(w *windowState) {
 	o.w, o.cur = w, &chunk{}
 	for _, a := range w.aggs {
 		b := types.NewBuilder(w.env.Allocator, a.Spec.Result)
-		o.values = append(o.values, b)
-		if t, ok := b.(interface{ DataLen() int }); ok {
-			o.text = append(o.text, t)
-		}
+		o.values, o.sizes = append(o.values, b), sizes(o.sizes, b)
 	}
 }
 
@@ -120,8 +117,8 @@ func (o *results) full() bool {
 	if len(o.changes) >= mostAtOnce {
 		return true
 	}
-	for _, t := range o.text {
-		if t.DataLen() > mostText {
+	for _, size := range o.sizes {
+		if size() > mostText {
 			return true
 		}
 	}
@@ -296,14 +293,7 @@ func (o *results) property(p WindowProperty, column int, changes []emitted, from
 	b.Reserve(len(from))
 	for _, k := range from {
 		end := changes[k].s.end
-		v := o.w.w.start(end)
-		switch p {
-		case WindowEnd:
-			v = end
-		case WindowTime:
-			v = int64(o.w.w.firesAt(end))
-		}
-		b.UnsafeAppend(arrow.Timestamp(v))
+		b.UnsafeAppend(o.w.property(p, o.w.w.start(end), end))
 	}
 	return b.NewArray()
 }
@@ -444,16 +434,12 @@ func (t *timers) add(at int64, s *slice, group int32) {
 func (t *timers) take() []timer {
 	groups := t.due[0].groups
 	t.due = slices.Delete(t.due, 0, 1)
-	born := func(x timer) (int64, int64, int64) {
-		if int(x.group) >= len(x.s.born) {
-			return x.s.end, 0, 0
-		}
-		return x.s.end, x.s.bornIn(int(x.group)), x.s.born[x.group]
-	}
+	groups = slices.DeleteFunc(groups, func(x timer) bool { return int(x.group) >= len(x.s.born) }) // the window is gone
 	slices.SortStableFunc(groups, func(a, b timer) int {
-		e1, f1, b1 := born(a)
-		e2, f2, b2 := born(b)
-		return cmp.Or(cmp.Compare(e1, e2), cmp.Compare(f1, f2), cmp.Compare(b1, b2))
+		if a.s != b.s {
+			return cmp.Compare(a.s.end, b.s.end)
+		}
+		return a.s.byAppearance(a.group, b.group)
 	})
 	return groups
 }

@@ -96,17 +96,10 @@ func (s *splitter) split(b *stream.Batch, ts arrow.Array, floor stream.Time) err
 			wm = max(wm, b.Before[r])
 		}
 		if fires <= wm {
-			first, ok := s.w.firstOpen(cur, wm)
-			if !ok {
-				if s.counts(r) {
-					s.late, s.whens = append(s.late, int32(r)), append(s.whens, wm)
-				}
+			var ok bool
+			if sp.first, ok = s.judge(r, cur, wm, wm); !ok {
 				continue
 			}
-			if s.counts(r) {
-				s.partly++
-			}
-			sp.first = first
 		}
 		if s.perWindow {
 			s.ends[r] = cur
@@ -127,6 +120,20 @@ func (s *splitter) split(b *stream.Batch, ts arrow.Array, floor stream.Time) err
 		s.lists[last] = append(s.lists[last], int32(r))
 	}
 	return nil
+}
+
+// judge finds the first window that takes row r, when the watermark wm before it is past the first window of its slice. Windows are gone that the watermark
+// gone closes: wm, or one behind it by the allowed lateness. false: the row is late.
+func (s *splitter) judge(r int, slice int64, wm, gone stream.Time) (first int64, ok bool) {
+	first, ok = s.w.firstOpen(slice, gone)
+	switch {
+	case !s.counts(r):
+	case ok:
+		s.partly++
+	default:
+		s.late, s.whens = append(s.late, int32(r)), append(s.whens, wm)
+	}
+	return first, ok
 }
 
 // oneSlice handles the common batch: all its rows are in one slice and none of them is late.

@@ -407,17 +407,11 @@ func (w *windowState) emit(s *slice, start, end int64, out exec.Output) error {
 	}
 	cols = append(cols, res...)
 	for _, p := range w.props {
-		v := start
-		switch p {
-		case WindowEnd:
-			v = end
-		case WindowTime:
-			v = int64(w.w.firesAt(end))
-		}
+		v := w.property(p, start, end)
 		b := array.NewBuilder(mem, w.schema.Field(len(cols)).Type).(*array.TimestampBuilder)
 		b.Reserve(n)
 		for range n {
-			b.UnsafeAppend(arrow.Timestamp(v))
+			b.UnsafeAppend(v)
 		}
 		cols = append(cols, b.NewArray())
 		b.Release()
@@ -431,8 +425,7 @@ func (w *windowState) emit(s *slice, start, end int64, out exec.Output) error {
 			if groups != nil {
 				g = int(groups[i])
 			}
-			// Earliest slice, then arrival in it.
-			batch.Seq[i] = (s.bornIn(g)-start)/w.w.step<<46 | s.born[g]
+			batch.Seq[i] = w.sequence(s, start, g)
 		}
 	}
 	if copies || w.exact || w.shown {
@@ -454,14 +447,8 @@ func (w *windowState) emit(s *slice, start, end int64, out exec.Output) error {
 func (w *windowState) order(s *slice) []int32 {
 	counts := s.aggs.counts(w.env.Allocator)
 	sorted, all := true, true
-	before := func(a, b int32) bool { // groups of one slice have the same from; several copies made one may have brought them in any order
-		if s.from != nil && s.from[a] != s.from[b] {
-			return s.from[a] < s.from[b]
-		}
-		return s.born[a] < s.born[b]
-	}
-	for g := 1; g < len(s.born) && sorted; g++ {
-		sorted = !before(int32(g), int32(g-1))
+	for g := 1; g < len(s.born) && sorted; g++ { // several copies made one may have brought them in any order
+		sorted = s.byAppearance(int32(g-1), int32(g)) <= 0
 	}
 	for _, c := range counts {
 		all = all && c > 0
@@ -476,7 +463,28 @@ func (w *windowState) order(s *slice) []int32 {
 		}
 	}
 	if !sorted {
-		sort.SliceStable(groups, func(i, j int) bool { return before(groups[i], groups[j]) })
+		slices.SortStableFunc(groups, s.byAppearance)
 	}
 	return groups
+}
+
+// byAppearance compares groups by where they appeared first: the earliest slice, then arrival in it.
+func (s *slice) byAppearance(a, b int32) int {
+	return cmp.Or(cmp.Compare(s.bornIn(int(a)), s.bornIn(int(b))), cmp.Compare(s.born[a], s.born[b]))
+}
+
+// sequence numbers the result of a group of the window that begins at start, by first appearance among the groups of all copies.
+func (w *windowState) sequence(s *slice, start int64, g int) int64 {
+	return (s.bornIn(g)-start)/w.w.step<<46 | s.born[g]
+}
+
+// property is a window column of the window [start, end).
+func (w *windowState) property(p WindowProperty, start, end int64) arrow.Timestamp {
+	switch p {
+	case WindowEnd:
+		return arrow.Timestamp(end)
+	case WindowTime:
+		return arrow.Timestamp(w.w.firesAt(end))
+	}
+	return arrow.Timestamp(start)
 }
