@@ -165,12 +165,12 @@ func (r *Runner) watch(job *weir.Job, w rowWriter) (stop func()) {
 	}
 }
 
-// watchStalls says on Err why a statement gives no rows while it takes some, until the function that it returns is called.
-func (r *Runner) watchStalls(job *weir.Job, head string) (stop func()) {
+// watchStalls tells why a statement gives no rows while it takes some, until the function that it returns is called.
+func (r *Runner) watchStalls(job *weir.Job, tell func(note string)) (stop func()) {
 	if r.Quiet {
 		return func() {}
 	}
-	return job.WatchStalls(func(note string) { r.note(head + note) })
+	return job.WatchStalls(tell)
 }
 
 // interrupted takes away the ^C that the terminal has shown.

@@ -23,6 +23,7 @@ const DefaultLimit = 1000
 type repl struct {
 	r       *Runner
 	rl      *readline.Instance
+	beside  io.Writer // the terminal, while the editor shows the prompt
 	history *history
 	signals chan os.Signal // SIGINT, while a statement runs
 	screen  io.Writer      // r.Out without \o
@@ -62,6 +63,7 @@ func REPL(ctx context.Context, r *Runner) int {
 		fmt.Fprintf(r.Err, "error: %v\n", err)
 		return ExitFailed
 	}
+	s.beside = s.rl.Stderr()
 	signal.Notify(s.signals, os.Interrupt)
 	defer signal.Stop(s.signals)
 	release := context.AfterFunc(ctx, func() { s.rl.Close() })
@@ -256,14 +258,25 @@ func (s *repl) statements(ctx context.Context, text, file string) error {
 	return nil
 }
 
-// adopt takes over the jobs that a statement has left in the background: their end is told beside the prompt.
+// tell prints a line beside the prompt. It may be called from any goroutine.
+func (s *repl) tell(line string) {
+	s.r.mu.Lock()
+	defer s.r.mu.Unlock()
+	s.r.erase()
+	io.WriteString(s.beside, line+"\n")
+}
+
+// adopt takes over the jobs that a statement has left in the background: why they stall, and their end, is told beside the prompt.
 func (s *repl) adopt() {
 	for _, b := range s.r.jobs {
 		j, entry := b.job, b.entry
 		s.jobs.Go(func() {
+			unwatch := s.r.watchStalls(j, func(note string) { s.tell(fmt.Sprintf("job %s: %s", j.ID(), note)) })
 			select {
 			case <-j.Done():
+				unwatch()
 			case <-s.leaving:
+				unwatch()
 				return
 			}
 			text := fmt.Sprintf("job %s has ended: ", j.ID())
@@ -271,14 +284,11 @@ func (s *repl) adopt() {
 			switch err := j.Err(); {
 			case err != nil:
 				entry.Error = err.Error()
-				text = fmt.Sprintf("job %s %s: %v\n", j.ID(), j.State(), err)
+				text = fmt.Sprintf("job %s %s: %v", j.ID(), j.State(), err)
 			default:
-				text += summary(fmt.Sprintf("%s: %d %s written", j.Name(), st.RowsOut, plural(st.RowsOut, "row")), st, 0) + "\n"
+				text += summary(fmt.Sprintf("%s: %d %s written", j.Name(), st.RowsOut, plural(st.RowsOut, "row")), st, 0)
 			}
-			s.r.mu.Lock()
-			defer s.r.mu.Unlock()
-			s.r.erase()
-			io.WriteString(s.rl.Stderr(), text)
+			s.tell(text)
 		})
 	}
 	s.r.jobs = nil

@@ -232,7 +232,7 @@ func (r *Runner) runQuery(soft, hard context.Context, q *weir.Query, entry *Stat
 		r.note("the result has no end: its changelog is printed, not the table ('weir.result-mode' = 'table')")
 	}
 	defer stopWith(soft, hard, job)()
-	unwatch := r.watchStalls(job, "")
+	unwatch := r.watchStalls(job, r.note)
 	n, err := r.Print(q)
 	unwatch()
 	entry.Stats, entry.Watermark = job.Stats(), watermarkOf(job.Stats())
@@ -264,7 +264,7 @@ func (r *Runner) runInsert(soft, hard context.Context, job *weir.Job, entry *Sta
 			close(b.told)
 			return nil
 		}
-		unwatch := r.watchStalls(job, job.Name()+": ")
+		unwatch := r.watchStalls(job, func(note string) { r.note(job.Name() + ": " + note) })
 		go func() {
 			defer close(b.told)
 			<-job.Done()
@@ -276,7 +276,7 @@ func (r *Runner) runInsert(soft, hard context.Context, job *weir.Job, entry *Sta
 		return nil
 	}
 	defer stopWith(soft, hard, job)()
-	unwatch := r.watchStalls(job, "")
+	unwatch := r.watchStalls(job, r.note)
 	stop := r.watch(job, nil)
 	err := job.Wait(context.Background())
 	stop()

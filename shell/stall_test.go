@@ -32,15 +32,9 @@ func (b *lockedBuffer) String() string {
 
 // atPrompt makes what runs statements as the REPL does and leaves when ctx ends.
 func atPrompt(ctx context.Context, t *testing.T, r *Runner, sql string) func() {
-	rl, err := readline.NewEx(&readline.Config{Stdin: io.NopCloser(strings.NewReader("")), Stdout: r.Out, Stderr: r.Err,
-		FuncMakeRaw: func() error { return nil }, FuncExitRaw: func() error { return nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
 	r.Interactive = true
-	s := &repl{r: r, rl: rl, leaving: make(chan struct{})}
+	s := &repl{r: r, beside: r.Err, leaving: make(chan struct{})}
 	return func() {
-		defer rl.Close()
 		if err := s.statements(ctx, sql, ""); err != nil {
 			t.Error(err)
 		}
