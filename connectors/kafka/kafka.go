@@ -41,7 +41,7 @@ func (Connector) Name() string { return "kafka" }
 var commonOptions = []connectors.Option{
 	{Name: "topic", Type: "string", Doc: "The topic; several, separated by ;, can be read."},
 	{Name: "properties.bootstrap.servers", Type: "string", Required: true, Doc: "Addresses of brokers, host:port, separated by commas."},
-	{Name: "properties.#", Type: "string", Doc: "A property of Kafka's client: properties.group.id, properties.security.protocol, ..."},
+	{Name: "properties.#", Type: "string", Doc: "A property of Kafka's Java client, such as properties.group.id. docs/kafka.md says which have an effect; unknown ones are errors."},
 	{Name: "key.format", Type: "string", Doc: "The format of keys."},
 	{Name: "key.fields-prefix", Type: "string", Doc: "What the names of key columns begin with, and the names in the key do not; needs EXCEPT_KEY."},
 	{Name: "value.format", Type: "string", Doc: "The format of values: 'format'."},
@@ -51,7 +51,7 @@ var commonOptions = []connectors.Option{
 	{Name: "scan.bounded.timestamp-millis", Type: "integer", Doc: "Reading ends before the first record with this timestamp or a later one."},
 	{Name: "scan.topic-partition-discovery.interval", Type: "duration", Default: "5 min", Doc: "How often to look for new partitions and topics; 0 for never."},
 	{Name: "scan.parallelism", Type: "integer", Doc: "Has no effect here: partitions are decoded in parallel."},
-	{Name: "sink.parallelism", Type: "integer", Doc: "Has no effect here."},
+	{Name: "sink.parallelism", Type: "integer", Doc: "Has no effect here: as many copies write as the query has there."},
 	{Name: "sink.delivery-guarantee", Type: "at-least-once|exactly-once|none", Default: "at-least-once", Doc: "What a sink promises."},
 	{Name: "sink.transactional-id-prefix", Type: "string", Doc: "What the names of the transactions of exactly-once begin with."},
 }

@@ -29,23 +29,23 @@ import (
 // be secrets: no message repeats one that is not known to be harmless.
 type properties map[string]string
 
-// Properties that change what the client does.
+// Properties that change what the client does. docs/kafka.md lists them.
 var effective = []string{
 	"bootstrap.servers", "group.id", "client.id", "client.rack", "security.protocol", "sasl.mechanism", "sasl.jaas.config",
 	"ssl.truststore.type", "ssl.truststore.location", "ssl.truststore.certificates", "ssl.keystore.type", "ssl.keystore.location",
 	"ssl.keystore.certificate.chain", "ssl.keystore.key", "ssl.endpoint.identification.algorithm", "ssl.protocol", "ssl.enabled.protocols",
 	"fetch.min.bytes", "fetch.max.bytes", "fetch.max.wait.ms", "max.partition.fetch.bytes", "isolation.level", "auto.offset.reset",
 	"request.timeout.ms", "metadata.max.age.ms", "connections.max.idle.ms", "socket.connection.setup.timeout.ms", "partition.discovery.interval.ms",
-	"compression.type", "compression.gzip.level", "compression.lz4.level", "compression.zstd.level", "linger.ms", "batch.size", "acks", "enable.idempotence",
+	"compression.type", "compression.gzip.level", "compression.lz4.level", "compression.zstd.level", "linger.ms", "acks", "enable.idempotence",
 	"max.request.size", "buffer.memory", "delivery.timeout.ms", "transaction.timeout.ms", "enable.auto.commit", "auto.commit.interval.ms",
 	"commit.offsets.on.checkpoint",
 }
 
 // Properties of the Java client that mean nothing here: how it works inside, or what Flink sets itself.
 var withoutEffect = []string{
-	"key.deserializer", "value.deserializer", "key.serializer", "value.serializer", "client.id.prefix", "register.consumer.metrics", "max.poll.records", "max.poll.interval.ms", "session.timeout.ms",
-	"heartbeat.interval.ms", "partition.assignment.strategy", "group.instance.id", "group.protocol", "group.remote.assignor", "receive.buffer.bytes",
-	"send.buffer.bytes", "reconnect.backoff.ms", "reconnect.backoff.max.ms", "retry.backoff.ms", "retry.backoff.max.ms", "retries", "default.api.timeout.ms",
+	"key.deserializer", "value.deserializer", "key.serializer", "value.serializer", "client.id.prefix", "register.consumer.metrics", "max.poll.records",
+	"max.poll.interval.ms", "session.timeout.ms", "batch.size", "heartbeat.interval.ms", "partition.assignment.strategy", "group.instance.id",
+	"group.protocol", "group.remote.assignor", "receive.buffer.bytes", "send.buffer.bytes", "reconnect.backoff.ms", "reconnect.backoff.max.ms", "retry.backoff.ms", "retry.backoff.max.ms", "retries", "default.api.timeout.ms",
 	"socket.connection.setup.timeout.max.ms", "check.crcs", "client.dns.lookup", "allow.auto.create.topics", "exclude.internal.topics",
 	"metrics.num.samples", "metrics.recording.level", "metrics.sample.window.ms", "metric.reporters", "auto.include.jmx.reporter", "enable.metrics.push",
 	"max.in.flight.requests.per.connection", "max.block.ms", "metadata.max.idle.ms", "partitioner.ignore.keys", "partitioner.adaptive.partitioning.enable",
@@ -91,7 +91,7 @@ func (p properties) check() error {
 		}
 	}
 	for _, n := range []string{"fetch.min.bytes", "fetch.max.bytes", "fetch.max.wait.ms", "max.partition.fetch.bytes", "request.timeout.ms",
-		"metadata.max.age.ms", "connections.max.idle.ms", "socket.connection.setup.timeout.ms", "linger.ms", "batch.size", "max.request.size", "buffer.memory",
+		"metadata.max.age.ms", "connections.max.idle.ms", "socket.connection.setup.timeout.ms", "linger.ms", "max.request.size", "buffer.memory",
 		"delivery.timeout.ms", "transaction.timeout.ms", "auto.commit.interval.ms", "partition.discovery.interval.ms", "compression.gzip.level", "compression.lz4.level",
 		"compression.zstd.level"} {
 		if v, ok := p[n]; ok {
@@ -114,6 +114,13 @@ func (p properties) check() error {
 				hint = "; keytool and openssl convert other stores to PEM"
 			}
 			return fmt.Errorf("option 'properties.%s' must be one of %s%s", n, strings.Join(values, ", "), hint)
+		}
+	}
+	if v, ok := p["ssl.enabled.protocols"]; ok {
+		for _, name := range strings.Split(v, ",") {
+			if name = strings.TrimSpace(name); name != "TLSv1.2" && name != "TLSv1.3" {
+				return errors.New("option 'properties.ssl.enabled.protocols' must be a list of TLSv1.2, TLSv1.3")
+			}
 		}
 	}
 	if strings.TrimSpace(p["bootstrap.servers"]) == "" {
@@ -254,8 +261,16 @@ func (p properties) pem(inline, location string) ([]byte, error) {
 
 func (p properties) tlsConfig() (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
-	if v := p["ssl.protocol"]; v == "TLSv1.3" || p["ssl.enabled.protocols"] == "TLSv1.3" {
+	if p["ssl.protocol"] == "TLSv1.3" {
 		c.MinVersion = tls.VersionTLS13
+	}
+	if v, ok := p["ssl.enabled.protocols"]; ok {
+		if !strings.Contains(v, "TLSv1.2") {
+			c.MinVersion = tls.VersionTLS13
+		}
+		if !strings.Contains(v, "TLSv1.3") {
+			c.MaxVersion = tls.VersionTLS12
+		}
 	}
 	trust, err := p.pem("ssl.truststore.certificates", "ssl.truststore.location")
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/weir-sql/weir/connectors"
 )
 
-// What is read ahead, for a whole table: the queues of its readers hold at most about maxQueued bytes, those of paused ones maxHeld besides, and the client about two fetches more. A fetch is
-// as large as its records are to be when they are decompressed; but the brokers give at least one batch.
+// What is read ahead, for a whole table: the queues of its readers hold at most about maxQueued bytes, those of paused ones maxHeld besides, and the client
+// about two fetches more. A fetch is as large as its records are to be when they are decompressed; but the brokers give at least one batch.
 const (
 	maxQueued     = 8 << 20
 	maxHeld       = 32 << 20
