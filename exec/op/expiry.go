@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/weir-sql/weir/exec"
 )
@@ -101,12 +100,7 @@ func (e *expiry) column(fs []arrow.Field, cols []arrow.Array, keys []int32) ([]a
 	if !e.on() {
 		return fs, cols
 	}
-	b := array.NewInt64Builder(e.env.Allocator)
-	defer b.Release()
-	for _, k := range keys {
-		b.Append(e.used[k])
-	}
-	return append(fs, wordFields(usedColumn)...), append(cols, b.NewArray())
+	return append(fs, wordFields(usedColumn)...), append(cols, words(e.env.Allocator, len(keys), func(i int) int64 { return e.used[keys[i]] }))
 }
 
 // restore reads the times of the keys of a snapshot's batch; where they were not kept it is now.

@@ -212,16 +212,8 @@ func (o *GroupAggregate) Snapshot(_ context.Context, to exec.StateWriter) error 
 	for _, g := range groups {
 		kept[g] = true
 	}
-	words := func(n int, at func(i int) int64) arrow.Array {
-		b := array.NewInt64Builder(mem)
-		defer b.Release()
-		for i := range n {
-			b.Append(at(i))
-		}
-		return b.NewArray()
-	}
 	fs := append(append(keyFields(o.keyArrow()), wordFields("row_count", "born")...), stateFields(o.aggs.stateTypes())...)
-	cols := append(o.table.Keys(mem, groups), words(len(groups), func(i int) int64 { return o.count[groups[i]] }), words(len(groups), func(i int) int64 {
+	cols := append(o.table.Keys(mem, groups), words(mem, len(groups), func(i int) int64 { return o.count[groups[i]] }), words(mem, len(groups), func(i int) int64 {
 		if len(o.born) == 0 {
 			return int64(i) // fewer than there were rows: they stay before all groups to come
 		}
@@ -250,7 +242,7 @@ func (o *GroupAggregate) Snapshot(_ context.Context, to exec.StateWriter) error 
 			cols = append(cols, take(mem, c, rows))
 		}
 		releaseAll(tuples)
-		cols = append(cols, words(len(rows), func(j int) int64 { return counts[rows[j]] }))
+		cols = append(cols, words(mem, len(rows), func(j int) int64 { return counts[rows[j]] }))
 		rec := newRecord(arrow.NewSchema(append(fs, wordFields("count")...), nil), cols, len(rows))
 		err = to.Table(fmt.Sprintf("distinct%d", i), k, rec)
 		rec.Release()

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/weir-sql/weir/exec"
 	"github.com/weir-sql/weir/exec/stream"
@@ -82,10 +81,7 @@ func appendOnly(b *stream.Batch, what string) error {
 
 // Snapshot implements exec.Operator.
 func (o *Limit) Snapshot(_ context.Context, to exec.StateWriter) error {
-	b := array.NewInt64Builder(o.env.Allocator)
-	defer b.Release()
-	b.Append(o.seen)
-	rec := newRecord(arrow.NewSchema(wordFields("rows_seen"), nil), []arrow.Array{b.NewArray()}, 1)
+	rec := newRecord(arrow.NewSchema(wordFields("rows_seen"), nil), []arrow.Array{words(o.env.Allocator, 1, func(int) int64 { return o.seen })}, 1)
 	defer rec.Release()
 	return to.Table("limit", 0, rec)
 }

@@ -20,7 +20,7 @@ func (w *windowState) firingFields() []arrow.Field {
 }
 
 func (w *windowState) firingColumns(s *slice) []arrow.Array {
-	f := s.firing
+	f, mem := s.firing, w.env.Allocator
 	n := len(f.first)
 	word := func(b bool) int64 {
 		if b {
@@ -28,9 +28,9 @@ func (w *windowState) firingColumns(s *slice) []arrow.Array {
 		}
 		return 0
 	}
-	cols := []arrow.Array{w.fill(n, func(g int) int64 { return f.first[g] }), w.fill(n, func(g int) int64 { return f.due[g] }),
-		w.fill(n, func(g int) int64 { return word(f.changed[g]) }), w.fill(n, func(g int) int64 { return word(f.shown[g].c != nil) })}
-	return append(cols, pick(f.shown).columns(w.env.Allocator, w.aggs)...)
+	cols := []arrow.Array{words(mem, n, func(g int) int64 { return f.first[g] }), words(mem, n, func(g int) int64 { return f.due[g] }),
+		words(mem, n, func(g int) int64 { return word(f.changed[g]) }), words(mem, n, func(g int) int64 { return word(f.shown[g].c != nil) })}
+	return append(cols, pick(f.shown).columns(mem, w.aggs)...)
 }
 
 // Snapshot implements exec.Operator.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/weir-sql/weir/exec"
 	"github.com/weir-sql/weir/exec/stream"
@@ -221,18 +220,10 @@ func (s *splitter) count(env *exec.Env, b *stream.Batch, ts arrow.Array, out exe
 	for i := range int(b.Record.NumCols()) {
 		cols = append(cols, take(env.Allocator, b.Record.Column(i), s.late))
 	}
-	wm, end := array.NewInt64Builder(env.Allocator), array.NewInt64Builder(env.Allocator)
-	defer wm.Release()
-	defer end.Release()
-	for _, w := range s.whens {
-		wm.Append(int64(w))
-	}
-	v := times(ts)
-	for _, r := range s.late {
-		end.Append(s.w.lastEnd(s.w.sliceEnd(s.w.wall(v[r]))))
-	}
+	v, n := times(ts), len(s.late)
+	cols = append(cols, words(env.Allocator, n, func(i int) int64 { return int64(s.whens[i]) }),
+		words(env.Allocator, n, func(i int) int64 { return s.w.lastEnd(s.w.sliceEnd(s.w.wall(v[s.late[i]]))) }))
 	fields := append([]arrow.Field(nil), b.Record.Schema().Fields()...)
 	fields = append(fields, arrow.Field{Name: "late_watermark", Type: wordType}, arrow.Field{Name: "late_window_end", Type: wordType})
-	cols = append(cols, wm.NewArray(), end.NewArray())
-	return side.Emit(stream.Batch{Record: newRecord(arrow.NewSchema(fields, nil), cols, len(s.late)), Kinds: takeSide(b.Kinds, s.late)})
+	return side.Emit(stream.Batch{Record: newRecord(arrow.NewSchema(fields, nil), cols, n), Kinds: takeSide(b.Kinds, s.late)})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/weir-sql/weir/exec"
 	"github.com/weir-sql/weir/exec/stream"
@@ -45,9 +46,9 @@ func wordFields(names ...string) []arrow.Field {
 	return fs
 }
 
-// fill is an INT64 column of n values.
-func (w *windowState) fill(n int, at func(i int) int64) arrow.Array {
-	b := array.NewInt64Builder(w.env.Allocator)
+// words is an INT64 column of n values.
+func words(mem memory.Allocator, n int, at func(i int) int64) arrow.Array {
+	b := array.NewInt64Builder(mem)
 	defer b.Release()
 	b.Reserve(n)
 	for i := range n {
@@ -79,7 +80,7 @@ func (w *windowState) snapshot(to exec.StateWriter) error {
 	mem := w.env.Allocator
 	number, rows := w.snapshotNumbers()
 	meta := newRecord(arrow.NewSchema(wordFields("watermark", "next_row"), nil),
-		[]arrow.Array{w.fill(1, func(int) int64 { return int64(w.wm) }), w.fill(1, func(int) int64 { return rows })}, 1)
+		[]arrow.Array{words(mem, 1, func(int) int64 { return int64(w.wm) }), words(mem, 1, func(int) int64 { return rows })}, 1)
 	err := to.Table("window", 0, meta)
 	meta.Release()
 	for _, s := range w.slices {
@@ -88,8 +89,8 @@ func (w *windowState) snapshot(to exec.StateWriter) error {
 		}
 		n := s.keys.Len()
 		cols := s.keys.Keys(mem, nil)
-		cols = append(cols, w.fill(n, func(int) int64 { return s.end }), w.fill(n, func(int) int64 { return s.first }), w.fill(n, func(int) int64 { return s.next }),
-			w.fill(n, func(g int) int64 { return s.bornIn(g) }), w.fill(n, func(g int) int64 { return number(s.born[g]) }))
+		cols = append(cols, words(mem, n, func(int) int64 { return s.end }), words(mem, n, func(int) int64 { return s.first }), words(mem, n, func(int) int64 { return s.next }),
+			words(mem, n, func(g int) int64 { return s.bornIn(g) }), words(mem, n, func(g int) int64 { return number(s.born[g]) }))
 		cols = append(cols, s.aggs.state(mem, nil)...)
 		fs := append(append(keyFields(w.keyTypes), wordFields("slice_end", "first_end", "next_end", "born_in", "born")...), stateFields(s.aggs.stateTypes())...)
 		if s.firing != nil {
@@ -116,12 +117,12 @@ func (w *windowState) snapshotDistinct(s *slice, i int, to exec.StateWriter) err
 		groups[j] = int32(g)
 	}
 	cols := s.keys.Keys(w.env.Allocator, groups)
-	cols = append(cols, w.fill(n, func(int) int64 { return s.end }), w.fill(n, func(int) int64 { return s.first }))
+	cols = append(cols, words(w.env.Allocator, n, func(int) int64 { return s.end }), words(w.env.Allocator, n, func(int) int64 { return s.first }))
 	for _, c := range tuples[1:] {
 		c.Retain()
 		cols = append(cols, c)
 	}
-	cols = append(cols, w.fill(n, func(j int) int64 { return counts[j] }))
+	cols = append(cols, words(w.env.Allocator, n, func(j int) int64 { return counts[j] }))
 	fs := append(keyFields(w.keyTypes), wordFields("slice_end", "first_end")...)
 	for j, t := range s.aggs.distinct[i].types[1:] {
 		fs = append(fs, arrow.Field{Name: fmt.Sprintf("arg%d", j), Type: t, Nullable: true})
