@@ -252,56 +252,30 @@ func allowedAt(lowest stream.Time, drift time.Duration) stream.Time {
 
 // freeSources are the sources that a backfill reads first: their rows are waited for while others are held back, so that alignment must not pause them.
 func freeSources(g *Graph) map[*Task]bool {
+	inputs := map[string][]ExchangeShape{}
+	for _, s := range g.shape() {
+		inputs[s.ID] = s.Inputs
+	}
+	feeds := map[string]bool{} // tasks that feed the bounded inputs
+	var up func(x ExchangeShape)
+	up = func(x ExchangeShape) {
+		if !feeds[x.Task] {
+			feeds[x.Task] = true
+			for _, in := range inputs[x.Task] {
+				up(in)
+			}
+		}
+	}
 	free := map[*Task]bool{}
-	var up func(x *Exchange)
-	up = func(x *Exchange) {
-		for _, t := range g.Tasks {
-			if t.feeds(x) && !free[t] {
-				free[t] = true
-				for _, in := range t.Inputs {
-					up(in)
-				}
+	for _, t := range g.Tasks {
+		for i, in := range t.Inputs {
+			if t.BoundedFirst && in.Bounded {
+				up(inputs[t.ID][i])
 			}
 		}
 	}
 	for _, t := range g.Tasks {
-		if t.BoundedFirst {
-			for _, in := range t.Inputs {
-				if in.Bounded {
-					up(in)
-				}
-			}
-		}
+		free[t] = feeds[t.ID]
 	}
 	return free
-}
-
-// feeds reports whether the task writes to x.
-func (t *Task) feeds(x *Exchange) bool {
-	var in func(to []Target) bool
-	op := func(o *Op) bool {
-		if in(o.To) {
-			return true
-		}
-		for _, side := range o.Side {
-			if in(side) {
-				return true
-			}
-		}
-		return false
-	}
-	in = func(to []Target) bool {
-		for _, target := range to {
-			if target.Exchange == x || target.Op != nil && op(target.Op) {
-				return true
-			}
-		}
-		return false
-	}
-	for _, o := range t.Head {
-		if op(o) {
-			return true
-		}
-	}
-	return in(t.To) || t.Source != nil && in(t.Source.Bad)
 }

@@ -167,7 +167,7 @@ func TestNextLook(t *testing.T) {
 func TestFreeSources(t *testing.T) {
 	x := func(id string, bounded bool) *Exchange { return &Exchange{ID: id, Bounded: bounded} }
 	a, b, c, d := x("a", true), x("b", true), x("c", false), x("d", false)
-	files := &Task{ID: "files", Source: &Source{}, Head: []*Op{{To: []Target{{Exchange: a}}}}}
+	files := &Task{ID: "files", Source: &Source{}, Head: []*Op{{}}, To: []Target{{Exchange: a}}}
 	between := &Task{ID: "between", Inputs: []*Exchange{a}, To: []Target{{Op: &Op{Side: map[string][]Target{"late": {{Exchange: b}}}}}}}
 	live := &Task{ID: "live", Source: &Source{}, To: []Target{{Exchange: c}}}
 	other := &Task{ID: "other", Source: &Source{}, To: []Target{{Exchange: d}}}
