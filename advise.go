@@ -3,17 +3,15 @@ package weir
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"time"
 
-	"github.com/weir-sql/weir/connectors"
 	"github.com/weir-sql/weir/exec"
-	"github.com/weir-sql/weir/exec/build"
 	"github.com/weir-sql/weir/exec/task"
 	"github.com/weir-sql/weir/planner"
 	"github.com/weir-sql/weir/planner/logical"
-	"github.com/weir-sql/weir/planner/physical"
 	"github.com/weir-sql/weir/types"
 )
 
@@ -24,11 +22,7 @@ func (db *DB) advise(ctx context.Context, sql string, p *planner.Result) (*Query
 	if err != nil {
 		return nil, err
 	}
-	_, database := db.catalogs.Current()
-	g, err := build.Graph(p.Plan, build.Options{
-		Config: config, Zone: db.Zone(), Clock: db.opts.Clock, Allocator: db.allocator, Database: database, Generators: db.watermarkGenerators(),
-		Collect: func(*physical.Collect) (connectors.Sink, error) { return &deliver{}, nil },
-	})
+	g, err := db.graph(p.Plan, config, &deliver{})
 	if err != nil {
 		return nil, err
 	}
@@ -41,10 +35,9 @@ func (db *DB) advise(ctx context.Context, sql string, p *planner.Result) (*Query
 	if spec == nil || !spec.Times {
 		return nil, newError("WEIR-1999", "internal error: ADVISE WATERMARK without a table", "")
 	}
-	splits, release, err := task.Lateness(ctx, spec, task.Options{
-		Query: firstLine(sql), Allocator: db.allocator, Clock: db.opts.Clock, Log: db.opts.Log, Zone: db.Zone(), BatchRows: atoi(config["weir.batch-size"]), Threads: 1,
-		Budget: exec.NewBudget(limit), Config: config, Stdin: db.opts.Stdin, Stdout: db.opts.Stdout, Stderr: db.opts.Stderr,
-	}, p.Advise.Limit)
+	to := db.taskOptions(sql, config, exec.NewBudget(limit))
+	to.Threads = 1
+	splits, release, err := task.Lateness(ctx, spec, to, p.Advise.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +85,7 @@ func adviceRows(splits []*task.SplitLateness, column string, t types.Type) *plan
 		all.Rows, all.Timeless, all.Bad, all.Equal = all.Rows+s.Rows, all.Timeless+s.Timeless, all.Bad+s.Bad, all.Equal+s.Equal
 		all.Late = append(all.Late, s.Late...)
 	}
-	sort.Slice(all.Late, func(i, j int) bool { return all.Late[i] < all.Late[j] })
+	slices.Sort(all.Late)
 	figures := func(name any, s *task.SplitLateness) {
 		add("rows", name, nil, s.Rows, nil, nil)
 		if s.Timeless > 0 {

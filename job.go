@@ -58,12 +58,7 @@ func (j *Job) start(ctx context.Context, plan *physical.Plan, o ExecOptions, q *
 	}
 	j.budget, j.memoryLimit = exec.NewBudget(limit), limit
 	j.learn(plan)
-	_, database := j.db.catalogs.Current()
-	config["database"] = database // for CURRENT_DATABASE()
-	g, err := build.Graph(plan, build.Options{
-		Config: config, Zone: j.db.Zone(), Clock: j.db.opts.Clock, Allocator: j.db.allocator, Database: database, Generators: j.db.watermarkGenerators(),
-		Collect: func(*physical.Collect) (connectors.Sink, error) { return &deliver{q: q, take: o.OnBatch}, nil },
-	})
+	g, err := j.db.graph(plan, config, &deliver{q: q, take: o.OnBatch})
 	if err != nil {
 		return err
 	}
@@ -73,13 +68,9 @@ func (j *Job) start(ctx context.Context, plan *physical.Plan, o ExecOptions, q *
 			j.sources[t.Source.ID] = t.Source.Table
 		}
 	}
-	to := task.Options{
-		Query: firstLine(HideSecrets(j.sql)), Allocator: j.db.allocator, Clock: j.db.opts.Clock, Log: j.db.opts.Log, Zone: j.db.Zone(),
-		BatchRows: atoi(config["weir.batch-size"]), Threads: threads(config), Budget: j.budget, Config: config,
-		Stdin: j.db.opts.Stdin, Stdout: j.db.opts.Stdout, Stderr: j.db.opts.Stderr,
-		// A statement that is waited for moves a virtual clock to its next timer whenever it has nothing else to do.
-		Jump: o.RequireBounded,
-	}
+	to := j.db.taskOptions(j.sql, config, j.budget)
+	// A statement that is waited for moves a virtual clock to its next timer whenever it has nothing else to do.
+	to.Jump = o.RequireBounded
 	to.CheckpointAfterRows, to.StopAfterRows = o.StopAfterRows, o.StopAfterRows > 0
 	if o.Restore != nil {
 		to.Restore = o.Restore.snap
@@ -114,6 +105,24 @@ func (j *Job) start(ctx context.Context, plan *physical.Plan, o ExecOptions, q *
 		j.db.mu.Unlock()
 	}()
 	return nil
+}
+
+// graph makes the tasks of a plan whose result goes to result.
+func (db *DB) graph(plan *physical.Plan, config map[string]string, result connectors.Sink) (*task.Graph, error) {
+	_, database := db.catalogs.Current()
+	config["database"] = database // for CURRENT_DATABASE()
+	return build.Graph(plan, build.Options{
+		Config: config, Zone: db.Zone(), Clock: db.opts.Clock, Allocator: db.allocator, Database: database, Generators: db.watermarkGenerators(),
+		Collect: func(*physical.Collect) (connectors.Sink, error) { return result, nil },
+	})
+}
+
+func (db *DB) taskOptions(sql string, config map[string]string, budget *exec.Budget) task.Options {
+	return task.Options{
+		Query: firstLine(HideSecrets(sql)), Allocator: db.allocator, Clock: db.opts.Clock, Log: db.opts.Log, Zone: db.Zone(),
+		BatchRows: atoi(config["weir.batch-size"]), Threads: threads(config), Budget: budget, Config: config,
+		Stdin: db.opts.Stdin, Stdout: db.opts.Stdout, Stderr: db.opts.Stderr,
+	}
 }
 
 // ErrEnded says that a job ended before what was asked of it could be done.
