@@ -121,11 +121,9 @@ func checkFlinkKey(key, value string) error {
 
 // keyNote warns of a key that nobody knows and that looks like one that is known.
 func keyNote(key string) string {
-	if findSetting(key) != nil || inertKey(key) != nil {
-		// A misspelled table.exec.source.idle-timeout begins with no entry; a misspelled pipeline.name does.
-		if s := inertKey(key); findSetting(key) != nil || s == nil || !strings.HasSuffix(s.Key, ".*") || strings.Count(s.Key, ".") > 1 {
-			return ""
-		}
+	// A misspelled table.exec.source.idle-timeout begins with no entry; a misspelled pipeline.name begins with pipeline.*.
+	if s := inertKey(key); findSetting(key) != nil || s != nil && (!strings.HasSuffix(s.Key, ".*") || strings.Count(s.Key, ".") > 1) {
+		return ""
 	}
 	names := settingKeys()
 	for _, s := range inert {

@@ -374,16 +374,15 @@ func goMap(v reflect.Value) (any, error) {
 // ddl derives the column list.
 func (s *goSource) ddl() string {
 	var parts, key []string
-	quote := quoted
 	for _, f := range s.fields {
-		parts = append(parts, quote(f.column.Name)+" "+f.column.Type.String())
+		parts = append(parts, quoted(f.column.Name)+" "+f.column.Type.String())
 		if f.key {
-			key = append(key, quote(f.column.Name))
+			key = append(key, quoted(f.column.Name))
 		}
 	}
 	for _, f := range s.fields {
 		if f.rowtime {
-			parts = append(parts, fmt.Sprintf("WATERMARK FOR %s AS %s - INTERVAL '%s' SECOND(9, 6)", quote(f.column.Name), quote(f.column.Name), strconv.FormatFloat(f.watermark.Seconds(), 'f', 6, 64)))
+			parts = append(parts, fmt.Sprintf("WATERMARK FOR %s AS %s - INTERVAL '%s' SECOND(9, 6)", quoted(f.column.Name), quoted(f.column.Name), strconv.FormatFloat(f.watermark.Seconds(), 'f', 6, 64)))
 		}
 	}
 	if len(key) > 0 {

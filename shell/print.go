@@ -207,16 +207,13 @@ func progressText(s weir.Stats, wall time.Duration) string {
 
 // watermarkOf returns the lowest watermark that the tables of a statement have reached, as text.
 func watermarkOf(s weir.Stats) string {
-	lowest, found := int64(0), false
+	lowest := ""
 	for _, t := range s.Tables {
-		if us, ok := t.Counters["watermark_us"]; ok && (!found || us < lowest) {
-			lowest, found = us, true
+		if t.Watermark != "" && (lowest == "" || t.Watermark < lowest) {
+			lowest = t.Watermark
 		}
 	}
-	if !found {
-		return ""
-	}
-	return time.UnixMicro(lowest).UTC().Format("2006-01-02 15:04:05.000")
+	return lowest
 }
 
 func thousands(n int64) string {

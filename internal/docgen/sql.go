@@ -146,19 +146,19 @@ func casts(_, _ string) (string, error) {
 
 // inertSettings lists the keys of Flink that have no effect.
 func inertSettings(_, _ string) (string, error) {
-	var sb strings.Builder
-	sb.WriteString("| key | accepted | why it has no effect |\n| --- | --- | --- |\n")
+	var rows [][]string
 	for _, s := range weir.InertSettings() {
 		accepted := "any value"
-		if len(s.Values) > 0 {
-			accepted = "`" + s.Values[0] + "` only"
-		}
-		if s.Values != nil && s.Values[0] == "" {
+		switch {
+		case len(s.Values) == 0:
+		case s.Values[0] == "":
 			accepted = "the empty value only"
+		default:
+			accepted = code(s.Values[0]) + " only"
 		}
-		fmt.Fprintf(&sb, "| `%s` | %s | %s |\n", s.Key, accepted, s.Why)
+		rows = append(rows, []string{code(s.Key), accepted, s.Why})
 	}
-	return sb.String(), nil
+	return table([]string{"key", "accepted", "why it has no effect"}, rows), nil
 }
 
 func settings(_, _ string) (string, error) {
