@@ -217,7 +217,7 @@ func (o *ChangelogNormalize) compact() error {
 	if o.rows.Len() < compactAbove+2*o.rows.Live() && o.keys.Len() < compactAbove+2*o.keys.Live() {
 		return nil
 	}
-	old, used := o.live()
+	old, used := o.live(), o.ttl.used
 	live := o.rowsOf(old)
 	cols := o.rows.Keys(o.env.Allocator, live)
 	defer releaseAll(cols)
@@ -243,14 +243,14 @@ func (o *ChangelogNormalize) compact() error {
 	return nil
 }
 
-// live lists the keys that have a row, and gives when each key was used last.
-func (o *ChangelogNormalize) live() (keys []int32, used []int64) {
+// live lists the keys that have a row.
+func (o *ChangelogNormalize) live() (keys []int32) {
 	for k, id := range o.now {
 		if id >= 0 {
 			keys = append(keys, int32(k))
 		}
 	}
-	return keys, o.ttl.used
+	return keys
 }
 
 func (o *ChangelogNormalize) rowsOf(keys []int32) []int32 {
@@ -267,8 +267,7 @@ func (o *ChangelogNormalize) ProcessTimer(_ context.Context, at time.Time, _ exe
 		return nil
 	}
 	now := o.ttl.now()
-	keys, _ := o.live()
-	_, gone := o.ttl.split(keys, now)
+	_, gone := o.ttl.split(o.live(), now)
 	for _, k := range gone {
 		o.rows.Delete(o.now[k])
 		o.keys.Delete(k)
@@ -277,15 +276,13 @@ func (o *ChangelogNormalize) ProcessTimer(_ context.Context, at time.Time, _ exe
 	if err := o.compact(); err != nil {
 		return err
 	}
-	keys, _ = o.live()
-	o.ttl.again(keys, now)
+	o.ttl.again(o.live(), now)
 	return o.charge()
 }
 
 // Snapshot implements exec.Operator: the rows, key first, and used_us where they expire.
 func (o *ChangelogNormalize) Snapshot(_ context.Context, to exec.StateWriter) error {
-	keys, _ := o.live()
-	keys, _ = o.ttl.split(keys, o.ttl.now())
+	keys, _ := o.ttl.split(o.live(), o.ttl.now())
 	if len(keys) == 0 {
 		return nil
 	}
