@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// warnings writes what connectors have to say while a query runs (a broker is away, offsets are not committed) to stderr, a line each; with --quiet only
-// errors.
+// warnings writes what connectors have to say while a query runs (a broker is away, offsets are not committed) to stderr, a line each, and panics with
+// their stacks; with --quiet only errors.
 type warnings struct {
 	out   io.Writer
 	quiet bool
@@ -28,7 +28,11 @@ func (w *warnings) Enabled(_ context.Context, l slog.Level) bool {
 
 func (w *warnings) Handle(_ context.Context, r slog.Record) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "weir: %s: %s", map[slog.Level]string{slog.LevelWarn: "warning"}[r.Level], r.Message)
+	level := "warning"
+	if r.Level >= slog.LevelError {
+		level = "error"
+	}
+	fmt.Fprintf(&b, "weir: %s: %s", level, r.Message)
 	sep := " ("
 	add := func(a slog.Attr) bool {
 		if a.Key == "stack" {
