@@ -18,10 +18,8 @@ func Delay(e Expr, column int) (us int64, ok bool) {
 			return 0, false
 		}
 		d, isDuration := lit.Value.(types.DurationVal)
-		if _, ok := Delay(e.Args[0], column); !ok || !isDuration {
-			return 0, false
-		}
-		return int64(d), true
+		before, ok := Delay(e.Args[0], column)
+		return before + int64(d), ok && isDuration
 	}
 	return 0, false
 }
