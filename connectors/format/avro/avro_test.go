@@ -279,6 +279,35 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
+func TestInfer(t *testing.T) {
+	for fields, want := range map[string]string{
+		`{"name":"x","type":{"type":"fixed","name":"f","size":8,"logicalType":"decimal","precision":10,"scale":2}},{"name":"y","type":["null","f"]}`: "x DECIMAL(10, 2) NOT NULL, y DECIMAL(10, 2); map[]",
+		`{"name":"x","type":{"type":"long","logicalType":"timestamp-micros"}}`:                                                                       "x TIMESTAMP(6) NOT NULL; map[timestamp_mapping.legacy:false]",
+		`{"name":"x","type":{"type":"array","items":{"type":"long","logicalType":"local-timestamp-micros"}}}`:                                        "x ARRAY<TIMESTAMP(6) NOT NULL> NOT NULL; map[timestamp_mapping.legacy:false]",
+		`{"name":"x","type":{"type":"long","logicalType":"timestamp-millis"}}`:                                                                       "x TIMESTAMP(3) NOT NULL; map[]",
+		`{"name":"x","type":{"type":"long","logicalType":"time-micros"}}`:                                                                            "x BIGINT NOT NULL; map[]",
+		`{"name":"x","type":{"type":"enum","name":"e","symbols":["A"]}}`:                                                                             "x STRING NOT NULL; map[]",
+		`{"name":"x","type":["int","string"]}`:                                                                                                       "f.avro: field x: a union of several types is no column type: declare the columns that are wanted",
+	} {
+		s, err := Parse(`{"type":"record","name":"r","fields":[` + fields + `]}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inf, err := Format{}.Infer(newEncoder(s, nil, "null").Header(), "f.avro", true, 1000, nil)
+		var columns []string
+		for _, c := range inf.Columns {
+			columns = append(columns, c.Name+" "+c.Type.String())
+		}
+		got := fmt.Sprintf("%s; %v", strings.Join(columns, ", "), inf.Options)
+		if err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s:\n got  %s\n want %s", fields, got, want)
+		}
+	}
+}
+
 func TestCheck(t *testing.T) {
 	for _, c := range []struct {
 		c    connectors.FormatConfig

@@ -121,15 +121,19 @@ func chunk(b []byte, p int) ([]byte, int, error) {
 	return b[p : p+int(n)], p + int(n), nil
 }
 
-func logicalOf(s Schema) (avro.LogicalType, error) {
-	var l avro.LogicalSchema
-	var odd any
+// logicalSchema returns the logical type of a schema, nil for none that the library knows, and its name as written.
+func logicalSchema(s Schema) (l avro.LogicalSchema, name any) {
 	switch s := s.(type) {
 	case *avro.PrimitiveSchema:
-		l, odd = s.Logical(), s.Prop("logicalType")
+		return s.Logical(), s.Prop("logicalType")
 	case *avro.FixedSchema:
-		l, odd = s.Logical(), s.Prop("logicalType")
+		return s.Logical(), s.Prop("logicalType")
 	}
+	return nil, nil
+}
+
+func logicalOf(s Schema) (avro.LogicalType, error) {
+	l, odd := logicalSchema(s)
 	if l != nil {
 		return l.Type(), nil
 	}
@@ -137,6 +141,12 @@ func logicalOf(s Schema) (avro.LogicalType, error) {
 		return "", fmt.Errorf("the logical type %s of the writer's schema is not supported", name)
 	}
 	return "", nil
+}
+
+// decimalOf is for schemas whose logicalOf is Decimal.
+func decimalOf(s Schema) *avro.DecimalLogicalSchema {
+	l, _ := logicalSchema(s)
+	return l.(*avro.DecimalLogicalSchema)
 }
 
 func misfit(w Schema, t types.Type) error {
@@ -379,14 +389,7 @@ func (cp *compiler) bytes(w Schema, t types.Type) (func(c *colbuf.Col, b []byte)
 	}
 	switch {
 	case l == avro.Decimal && t.Kind == types.Decimal:
-		var d avro.LogicalSchema
-		switch s := w.(type) {
-		case *avro.PrimitiveSchema:
-			d = s.Logical()
-		case *avro.FixedSchema:
-			d = s.Logical()
-		}
-		scale := d.(*avro.DecimalLogicalSchema).Scale()
+		scale := decimalOf(w).Scale()
 		return func(c *colbuf.Col, b []byte) error { return putDecimal(c, b, scale) }, nil
 	case l == avro.Decimal, l == avro.Duration:
 		return nil, misfit(w, t)

@@ -171,7 +171,7 @@ func notNull(s Schema, t types.Type) (valueWriter, error) {
 			return append(appendLong(dst, int64(len(v))), v...), nil
 		}, nil
 	case k == avro.Bytes && l == avro.Decimal && t.Kind == types.Decimal:
-		d := s.(*avro.PrimitiveSchema).Logical().(*avro.DecimalLogicalSchema)
+		d := decimalOf(s)
 		if d.Scale() != t.Scale || d.Precision() < t.Precision {
 			return nil, noForm(s, t)
 		}

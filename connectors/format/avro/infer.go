@@ -50,20 +50,14 @@ func typeOf(s Schema, depth int) (types.Type, error) {
 	if depth > maxDepth {
 		return types.Type{}, errors.New("the schema is nested too deep")
 	}
+	s = deref(s)
 	l, err := logicalOf(s)
 	if err != nil {
 		l = "" // as what it is based on
 	}
 	switch l {
 	case avro.Decimal:
-		var d *avro.DecimalLogicalSchema
-		switch s := s.(type) {
-		case *avro.PrimitiveSchema:
-			d, _ = s.Logical().(*avro.DecimalLogicalSchema)
-		case *avro.FixedSchema:
-			d, _ = s.Logical().(*avro.DecimalLogicalSchema)
-		}
-		if d != nil && d.Precision() >= 1 && d.Precision() <= types.MaxDecimalPrecision {
+		if d := decimalOf(s); d.Precision() >= 1 && d.Precision() <= types.MaxDecimalPrecision {
 			return types.DecimalOf(d.Precision(), d.Scale()).NotNull(), nil
 		}
 		return types.Type{}, errors.New("the decimal has more digits than DECIMAL")
@@ -76,7 +70,7 @@ func typeOf(s Schema, depth int) (types.Type, error) {
 	case avro.TimestampMicros, avro.LocalTimestampMicros:
 		return types.TimestampOf(6).NotNull(), nil
 	}
-	switch s := deref(s).(type) {
+	switch s := s.(type) {
 	case *avro.UnionSchema:
 		var of *types.Type
 		nullable := false
