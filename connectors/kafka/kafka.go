@@ -23,6 +23,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -202,7 +203,7 @@ func (t *table) setTopics() error {
 		t.pattern = re
 	default:
 		for _, name := range strings.Split(topic, ";") {
-			if name = strings.TrimSpace(name); name != "" && !contains(t.topics, name) {
+			if name = strings.TrimSpace(name); name != "" && !slices.Contains(t.topics, name) {
 				t.topics = append(t.topics, name)
 			}
 		}

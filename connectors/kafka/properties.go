@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"regexp"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -83,7 +84,7 @@ func (p properties) check() error {
 		if why, ok := refusedProperties[n]; ok {
 			return fmt.Errorf("option 'properties.%s' is not supported: %s", n, why)
 		}
-		if !contains(effective, n) && !contains(withoutEffect, n) {
+		if !slices.Contains(effective, n) && !slices.Contains(withoutEffect, n) {
 			if near := connectors.Nearest(n, append(append([]string{}, effective...), withoutEffect...)); near != "" {
 				return fmt.Errorf("unknown option 'properties.%s'; did you mean 'properties.%s'?", n, near)
 			}
@@ -108,7 +109,7 @@ func (p properties) check() error {
 		"ssl.endpoint.identification.algorithm": {"", "https"}, "ssl.truststore.type": {"PEM"}, "ssl.keystore.type": {"PEM"},
 		"ssl.protocol": {"TLS", "TLSv1.2", "TLSv1.3"},
 	} {
-		if v, ok := p[n]; ok && !contains(values, v) && !contains(values, strings.ToLower(v)) && !contains(values, strings.ToUpper(v)) {
+		if v, ok := p[n]; ok && !slices.Contains(values, v) && !slices.Contains(values, strings.ToLower(v)) && !slices.Contains(values, strings.ToUpper(v)) {
 			hint := ""
 			if strings.HasSuffix(n, "store.type") {
 				hint = "; keytool and openssl convert other stores to PEM"
@@ -148,15 +149,6 @@ func (p properties) check() error {
 		return errors.New("the options 'properties.ssl.*' have no effect without 'properties.security.protocol' = 'SSL' or 'SASL_SSL'")
 	}
 	return nil
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 func (p properties) seeds() []string {

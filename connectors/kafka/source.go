@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -152,7 +153,7 @@ func (s *source) add(ctx context.Context, parts []partition, later bool) error {
 	switch {
 	case !later:
 		start, err = s.t.resolve(ctx, s.adm, s.t.start, parts, false)
-	case s.known == nil || !all(parts, func(p partition) bool { return s.known[p.String()] }):
+	case s.known == nil || slices.ContainsFunc(parts, func(p partition) bool { return !s.known[p.String()] }):
 		start, err = s.t.resolve(ctx, s.adm, when{mode: "earliest-offset"}, parts, false)
 	default: // every split has its position
 		start = make([]int64, len(parts))
@@ -180,15 +181,6 @@ func (s *source) add(ctx context.Context, parts []partition, later bool) error {
 		s.splits = append(s.splits, connectors.Split{ID: p.String(), Bounded: s.t.Bounded(), Bytes: -1, Start: at.encode()})
 	}
 	return nil
-}
-
-func all(parts []partition, f func(partition) bool) bool {
-	for _, p := range parts {
-		if !f(p) {
-			return false
-		}
-	}
-	return true
 }
 
 // Open starts to read a partition.
