@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/weir-sql/weir/exec"
-	"github.com/weir-sql/weir/exec/stream"
 	"github.com/weir-sql/weir/exec/task"
 )
 
@@ -170,7 +169,7 @@ func (j *Job) metrics(out []Metric, at task.Sight) []Metric {
 		if !s.timed {
 			continue
 		}
-		if s.mark != stream.MinTime && s.Watermark != nil {
+		if s.Watermark != nil {
 			add("weir_split_watermark_seconds", unixSeconds(*s.Watermark), l...)
 			add("weir_split_watermark_lag_seconds", float64(*s.LagMs)/1000, l...)
 		}
