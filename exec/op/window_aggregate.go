@@ -64,18 +64,14 @@ func NewWindowAggregate(cfg WindowAggregateConfig) *WindowAggregate {
 func (o *WindowAggregate) proctime() bool { return o.cfg.TimeColumn < 0 }
 
 func newWindowState(cfg *WindowAggregateConfig, env *exec.Env) *windowState {
-	win := cfg.Window
-	if cfg.TimeColumn < 0 {
-		win.LTZ = true
-	}
+	win, proctime := cfg.Window, cfg.TimeColumn < 0
+	win.LTZ = win.LTZ || proctime
 	w := &windowState{w: newWindows(win, env.Zone), env: env, aggs: cfg.Aggregates, retract: cfg.Retract, props: cfg.Properties, schema: cfg.Schema.Arrow(),
-		wm: stream.MinTime, exact: cfg.Exact && cfg.TimeColumn >= 0, shown: cfg.Shown && cfg.TimeColumn >= 0}
+		wm: stream.MinTime, proctime: proctime, exact: cfg.Exact && !proctime, shown: cfg.Shown && !proctime,
+		perWindow: win.Kind != Tumble && orderDependent(cfg.Aggregates)}
 	for _, t := range cfg.KeyTypes {
 		w.keyTypes = append(w.keyTypes, t.Arrow())
 	}
-	w.proctime = cfg.TimeColumn < 0
-	w.perWindow = win.Kind != Tumble && orderDependent(cfg.Aggregates)
-	w.proctime = cfg.TimeColumn < 0
 	return w
 }
 
