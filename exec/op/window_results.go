@@ -14,8 +14,8 @@ import (
 	"github.com/weir-sql/weir/types"
 )
 
-// chunk holds results of the aggregate calls; rows that no place points at any more are dead.
-type chunk struct {
+// resultBatch holds results of the aggregate calls; rows that no place points at any more are dead.
+type resultBatch struct {
 	cols       []arrow.Array
 	rows, live int
 	size       int64
@@ -24,11 +24,11 @@ type chunk struct {
 
 // place is where the last result of a group is; the zero place is none.
 type place struct {
-	c   *chunk
+	c   *resultBatch
 	row int32
 }
 
-// emitted is a change that waits to be handed on: from the result at old to the one in row now (-1: none) of the chunk at hand.
+// emitted is a change that waits to be handed on: from the result at old to the one in row now (-1: none) of the batch at hand.
 type emitted struct {
 	s      *slice
 	group  int32
@@ -44,13 +44,13 @@ type results struct {
 	values  []array.Builder // results that wait, by call
 	sizes   []func() int    // of what waits in values, see sizes
 	n       int32           // rows in values
-	cur     *chunk          // what values will be
+	cur     *resultBatch    // what values will be
 	changes []emitted
-	chunks  []*chunk
+	batches []*resultBatch
 }
 
 func (o *results) open(w *windowState) {
-	o.w, o.cur = w, &chunk{}
+	o.w, o.cur = w, &resultBatch{}
 	for _, a := range w.aggs {
 		b := types.NewBuilder(w.env.Allocator, a.Spec.Result)
 		o.values, o.sizes = append(o.values, b), sizes(o.sizes, b)
@@ -61,15 +61,15 @@ func (o *results) close() {
 	for _, b := range o.values {
 		b.Release()
 	}
-	for _, c := range o.chunks {
+	for _, c := range o.batches {
 		releaseAll(c.cols)
 	}
-	o.values, o.chunks = nil, nil
+	o.values, o.batches = nil, nil
 }
 
 func (o *results) bytes() int64 {
 	n := int64(cap(o.changes)) * 64
-	for _, c := range o.chunks {
+	for _, c := range o.batches {
 		n += c.size
 	}
 	return n
@@ -139,9 +139,9 @@ func (o *results) flush(out exec.Output) error {
 	for _, v := range vals {
 		c.size += int64(v.Data().SizeInBytes())
 	}
-	o.chunks = append(o.chunks, c)
+	o.batches = append(o.batches, c)
 	changes := o.changes
-	o.cur, o.n, o.changes = &chunk{}, 0, o.changes[:0]
+	o.cur, o.n, o.changes = &resultBatch{}, 0, o.changes[:0]
 	if len(changes) == 0 {
 		return nil
 	}
@@ -298,10 +298,10 @@ func (o *results) property(p WindowProperty, column int, changes []emitted, from
 	return b.NewArray()
 }
 
-// tidy gives back chunks that nobody needs, and makes one of many.
+// tidy gives back batches that nobody needs, and makes one of many.
 func (o *results) tidy(windows []*slice) {
 	live, rows := 0, 0
-	o.chunks = slices.DeleteFunc(o.chunks, func(c *chunk) bool {
+	o.batches = slices.DeleteFunc(o.batches, func(c *resultBatch) bool {
 		if c.live == 0 {
 			releaseAll(c.cols)
 			return true
@@ -309,7 +309,7 @@ func (o *results) tidy(windows []*slice) {
 		live, rows = live+c.live, rows+c.rows
 		return false
 	})
-	if len(o.chunks) <= 16+live/256 && rows <= 2*live+1024 {
+	if len(o.batches) <= 16+live/256 && rows <= 2*live+1024 {
 		return
 	}
 	var places []*place
@@ -321,34 +321,34 @@ func (o *results) tidy(windows []*slice) {
 			}
 		}
 	}
-	old := o.chunks
-	o.chunks = nil
+	old := o.batches
+	o.batches = nil
 	o.adopt(pick(all).columns(o.w.env.Allocator, o.w.aggs), places)
 	for _, c := range old {
 		releaseAll(c.cols)
 	}
 }
 
-// adopt makes a chunk of columns; places get its rows, in order.
+// adopt makes a batch of columns; places get its rows, in order.
 func (o *results) adopt(cols []arrow.Array, places []*place) {
-	c := &chunk{cols: cols, rows: len(places), live: len(places)}
+	c := &resultBatch{cols: cols, rows: len(places), live: len(places)}
 	for _, a := range cols {
 		c.size += int64(a.Data().SizeInBytes())
 	}
 	for i, p := range places {
 		*p = place{c, int32(i)}
 	}
-	o.chunks = append(o.chunks, c)
+	o.batches = append(o.batches, c)
 }
 
-// picked says how to take results from several chunks.
+// picked says how to take results from several batches.
 type picked struct {
-	chunks []*chunk
-	rows   [][]int32
-	order  []int32 // of each place: its row in the rows of all chunks, -1 for none
+	batches []*resultBatch
+	rows    [][]int32
+	order   []int32 // of each place: its row in the rows of all batches, -1 for none
 }
 
-// pick sorts places by their chunks.
+// pick sorts places by their batches.
 func pick(places []place) *picked {
 	p := &picked{order: make([]int32, len(places))}
 	of := make([]int32, len(places))
@@ -358,15 +358,15 @@ func pick(places []place) *picked {
 			continue
 		}
 		if pl.c.mark == 0 {
-			p.chunks, p.rows = append(p.chunks, pl.c), append(p.rows, nil)
-			pl.c.mark = len(p.chunks)
+			p.batches, p.rows = append(p.batches, pl.c), append(p.rows, nil)
+			pl.c.mark = len(p.batches)
 		}
 		k := pl.c.mark - 1
 		of[i], p.order[i] = int32(k), int32(len(p.rows[k]))
 		p.rows[k] = append(p.rows[k], pl.row)
 	}
-	first := make([]int32, len(p.chunks)+1)
-	for k, c := range p.chunks {
+	first := make([]int32, len(p.batches)+1)
+	for k, c := range p.batches {
 		c.mark = 0
 		first[k+1] = first[k] + int32(len(p.rows[k]))
 	}
@@ -384,12 +384,12 @@ func pick(places []place) *picked {
 func (p *picked) columns(mem memory.Allocator, aggs []Aggregate) []arrow.Array {
 	cols := make([]arrow.Array, len(aggs))
 	for i, a := range aggs {
-		if len(p.chunks) == 0 {
+		if len(p.batches) == 0 {
 			cols[i] = types.NullArray(mem, a.Spec.Result.Arrow(), len(p.order))
 			continue
 		}
-		parts := make([]arrow.Array, len(p.chunks))
-		for k, c := range p.chunks {
+		parts := make([]arrow.Array, len(p.batches))
+		for k, c := range p.batches {
 			parts[k] = take(mem, c.cols[i], p.rows[k])
 		}
 		cols[i] = joined(mem, parts, p.order)
