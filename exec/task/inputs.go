@@ -31,7 +31,6 @@ type inputTask struct {
 	marks    map[int64]int    // markers seen, by id
 	turn     int
 	seq      int64
-	idleSent bool
 	enough   bool
 	finished bool
 	ended    []bool // channels
@@ -73,8 +72,7 @@ func (t *inputTask) begin(ctx context.Context, snap *TaskSnapshot) error {
 	}
 	in := snap.Inputs
 	t.comb.restore(in.Marks, in.States, in.Combined)
-	t.idleSent, t.seq, t.merged, t.finished = in.Idle, in.Seq, in.Merged, snap.Ended
-	t.quiet = in.Idle
+	t.quiet, t.seq, t.merged, t.finished = in.Idle, in.Seq, in.Merged, snap.Ended
 	for i, q := range in.Queued {
 		for _, e := range q {
 			e.Batch.Retain()
@@ -289,8 +287,7 @@ func (t *inputTask) arrived(ctx context.Context, i int, e stream.Event) error {
 		if err := t.forward(ctx, t.comb.Combined()); err != nil {
 			return err
 		}
-		if t.comb.AllIdle() && !t.idleSent {
-			t.idleSent = true
+		if t.comb.AllIdle() && !t.quiet {
 			return t.chain.idle(ctx)
 		}
 	case stream.EventBarrier: // a marker
@@ -332,10 +329,9 @@ func (t *inputTask) silentCopies(i int) (out []int) {
 
 // becameActive tells the tasks behind when the inputs have a say again.
 func (t *inputTask) becameActive(ctx context.Context) error {
-	if !t.idleSent || t.comb.AllIdle() {
+	if !t.quiet || t.comb.AllIdle() {
 		return nil
 	}
-	t.idleSent = false
 	return t.chain.active(ctx)
 }
 
@@ -479,7 +475,7 @@ func (t *inputTask) barriers(ctx context.Context) (stop, cut bool, err error) {
 			return false, false, err
 		}
 		part = newTaskSnapshot()
-		in := &InputsSnapshot{Combined: t.comb.Combined(), Idle: t.idleSent, Seq: t.seq, Merged: t.merged}
+		in := &InputsSnapshot{Combined: t.comb.Combined(), Idle: t.quiet, Seq: t.seq, Merged: t.merged}
 		part.Inputs, part.Ended = in, t.finished
 		for i, c := range t.box.channels {
 			var queued []stream.Event
