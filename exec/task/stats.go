@@ -63,9 +63,9 @@ func (j *Job) Counters() []OperatorStats {
 	for _, id := range ids {
 		j.mu.Lock()
 		p := j.metrics[id]
-		parts := slices.Collect(maps.Values(p.byPart))
+		name, parts := p.name, slices.Collect(maps.Values(p.byPart))
 		j.mu.Unlock()
-		s := OperatorStats{ID: id, Name: p.name, Source: sources[id], Sink: sinks[id], Counters: map[string]int64{}}
+		s := OperatorStats{ID: id, Name: name, Source: sources[id], Sink: sinks[id], Counters: map[string]int64{}}
 		for _, m := range parts {
 			m.Each(func(name string, v int64) { s.Counters[name] += v })
 		}
