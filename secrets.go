@@ -2,34 +2,31 @@ package weir
 
 import (
 	"regexp"
-	"strings"
 
 	"github.com/weir-sql/weir/planner/bind"
 )
 
-var optionPair = regexp.MustCompile(`'((?:[^']|'')*)'(\s*=?\s*)'((?:[^']|'')*)'`)
+// secretPair begins in the key of an option, not at its quote: a quote that is missing before it must not hide the key.
+var secretPair = regexp.MustCompile(`([^'\s]+)'\s*=?\s*'((?:[^']|'')*)`)
 
 // HideSecrets puts asterisks in the place of what stands in statements for options whose names say that they are secrets (passwords, logins, keys), so that
 // they can be shown. Places and lines stay the same.
 func HideSecrets(sql string) string {
-	var b strings.Builder
-	from := 0
-	for _, m := range optionPair.FindAllStringSubmatchIndex(sql, -1) {
-		if !bind.Secret(sql[m[2]:m[3]]) {
+	out := []byte(sql)
+	for at := 0; ; {
+		m := secretPair.FindStringSubmatchIndex(sql[at:])
+		if m == nil {
+			return string(out)
+		}
+		if !bind.Secret(sql[at+m[2] : at+m[3]]) {
+			at += m[3] // its value may be the key of another
 			continue
 		}
-		b.WriteString(sql[from:m[6]])
-		for _, c := range []byte(sql[m[6]:m[7]]) {
-			if c != '\n' && c != '\r' {
-				c = '*'
+		for i := at + m[4]; i < at+m[5]; i++ {
+			if out[i] != '\n' && out[i] != '\r' {
+				out[i] = '*'
 			}
-			b.WriteByte(c)
 		}
-		from = m[7]
+		at += m[5]
 	}
-	if from == 0 {
-		return sql
-	}
-	b.WriteString(sql[from:])
-	return b.String()
 }
