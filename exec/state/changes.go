@@ -11,7 +11,8 @@ func (t *Table) Track() {
 }
 
 // TakeChanged returns the pages, ascending, that have changed since Track or the last call. A page has changed when a key of it was inserted, deleted, or
-// only looked up by Groups or Find: owners keep their own columns by id, and change them for no other ids than those that they have asked for.
+// only looked up by Groups or Find. That covers the columns that an owner keeps by id where it changes them for ids that it has asked for, and no others:
+// what a watermark or a timer changes (which result of a window was shown last) the owner has to add.
 func (t *Table) TakeChanged() (pages []int) {
 	for w, word := range t.changed {
 		for b := range 64 {
