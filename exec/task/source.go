@@ -49,8 +49,7 @@ type source struct {
 	disarmer     func()
 	rows         int64 // taken so far
 	startRows    int64
-	relist       bool // Changed has signalled
-	idleSent     bool
+	relist       bool      // Changed has signalled
 	vacantSince  time.Time // by readingTime: no split could speak since
 
 	items     []*item
@@ -390,8 +389,7 @@ func (s *source) deliver(ctx context.Context, it *item) error {
 			return err
 		}
 	}
-	if it.barrier == nil && (it.idle != s.idleSent || it.idle && spoke) {
-		s.idleSent = it.idle
+	if it.barrier == nil && (it.idle != s.quiet || it.idle && spoke) {
 		if it.idle {
 			if err := s.chain.idle(ctx); err != nil {
 				return err

@@ -1,9 +1,6 @@
 package task
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // idleCheck marks splits idle that had no row for the timeout: whose reader had nothing when it was asked so long after the last row. The time for which
 // rows could not be handed on does not count: there may be some.
@@ -11,20 +8,16 @@ func (s *source) idleCheck() {
 	if s.spec.IdleTimeout <= 0 {
 		return
 	}
-	var silent []int
+	var silent []*split
+	var inputs []int
 	for _, sp := range s.splits {
 		if s.mayIdle(sp) && len(sp.queue) == 0 && sp.lastAsked.Sub(sp.lastLife) >= s.spec.IdleTimeout {
-			silent = append(silent, sp.input)
+			silent, inputs = append(silent, sp), append(inputs, sp.input)
 		}
 	}
-	if silent == nil {
-		return
-	}
-	s.comb.Idle(silent...)
-	for _, sp := range s.splits {
-		if slices.Contains(silent, sp.input) {
-			s.publish(sp)
-		}
+	s.comb.Idle(inputs...)
+	for _, sp := range silent {
+		s.publish(sp)
 	}
 }
 

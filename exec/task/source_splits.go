@@ -56,11 +56,11 @@ func (s *source) findSplits(ctx context.Context, snap *TaskSnapshot) error {
 	}
 	s.startRows = s.rows
 	s.vacantSince = s.readingTime()
-	s.idleSent = s.comb.AllIdle()
+	s.quiet = s.comb.AllIdle()
 	if snap != nil && snap.Source.Vacant {
-		s.idleSent, s.vacantSince = true, s.vacantSince.Add(-s.spec.IdleTimeout)
+		s.quiet, s.vacantSince = true, s.vacantSince.Add(-s.spec.IdleTimeout)
 	}
-	s.sentIdle, s.quiet = s.idleSent, s.idleSent
+	s.sentIdle = s.quiet
 	if !s.ordered {
 		return nil
 	}

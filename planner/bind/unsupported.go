@@ -97,7 +97,7 @@ var unsupportedTypes = map[string]Feature{
 // unsupportedFunctions are functions of Flink that exist and are not there yet, by name.
 var unsupportedFunctions = func() map[string]Feature {
 	m := map[string]Feature{}
-	for _, n := range []string{"JSON_EXISTS", "JSON_VALUE", "JSON_QUERY", "JSON_STRING", "JSON_OBJECT", "JSON_ARRAY", "JSON_QUOTE", "JSON_UNQUOTE",
+	for _, n := range []string{"JSON_EXISTS", "JSON_VALUE", "JSON_QUERY", "JSON_STRING", "JSON_OBJECT", "JSON_ARRAY",
 		"JSON_OBJECTAGG", "JSON_ARRAYAGG", "PARSE_JSON", "TRY_PARSE_JSON"} {
 		m[n] = Feature{featJSONFunction.Code, n, ""}
 	}
@@ -108,13 +108,8 @@ var unsupportedFunctions = func() map[string]Feature {
 		"HOP_ROWTIME", "HOP_PROCTIME", "SESSION_START", "SESSION_END", "SESSION_ROWTIME", "SESSION_PROCTIME"} {
 		m[n] = featLegacyWindow
 	}
-	for _, n := range []string{"ARRAY_AGG", "COLLECT", "PERCENTILE", "SINGLE_VALUE", "MATCH_ROWTIME", "MATCH_PROCTIME", "CLASSIFIER", "ML_PREDICT", "ML_EVALUATE",
-		"VECTOR_SEARCH", "TO_CHANGELOG", "FROM_CHANGELOG", "ARRAY_APPEND", "ARRAY_PREPEND", "ARRAY_CONTAINS", "ARRAY_DISTINCT", "ARRAY_POSITION",
-		"ARRAY_REMOVE", "ARRAY_REVERSE", "ARRAY_SLICE", "ARRAY_SORT", "ARRAY_UNION", "ARRAY_CONCAT", "ARRAY_EXCEPT", "ARRAY_INTERSECT", "ARRAY_MAX",
-		"ARRAY_MIN", "ARRAY_JOIN", "MAP_KEYS", "MAP_VALUES", "MAP_ENTRIES", "MAP_UNION", "MAP_FROM_ARRAYS", "SPLIT", "ELEMENT", "STR_TO_MAP", "PARSE_URL",
-		"REGEXP_COUNT", "REGEXP_INSTR", "REGEXP_SUBSTR", "REGEXP_EXTRACT_ALL", "TRANSLATE", "PRINTF", "ELT", "ENCODE", "DECODE", "UUID", "RAND",
-		"RAND_INTEGER", "CONVERT_TZ", "BTRIM", "URL_ENCODE", "URL_DECODE", "UNHEX", "IS_ALPHA", "IS_DECIMAL", "IS_DIGIT", "GROUPING_ID",
-		"STARTSWITH", "ENDSWITH", "TYPEOF", "HEX", "BIN", "INSTR", "LOCATE", "CURRENT_ROW_TIMESTAMP", "CURRENT_DATABASE"} {
+	for _, n := range []string{"PERCENTILE", "MATCH_ROWTIME", "MATCH_PROCTIME", "CLASSIFIER", "ML_PREDICT", "ML_EVALUATE", "VECTOR_SEARCH", "TO_CHANGELOG",
+		"FROM_CHANGELOG", "GROUPING_ID"} {
 		m[n] = Feature{"WEIR-1517", n, ""}
 	}
 	return m
