@@ -248,7 +248,7 @@ func TestKafkaRestore(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			for i := range b.Len() {
-				rows = append(rows, b.Record.Column(0).ValueStr(b.Row(i)))
+				rows = append(rows, strings.Clone(b.Record.Column(0).ValueStr(b.Row(i)))) // the batch goes back
 			}
 			return nil
 		}})

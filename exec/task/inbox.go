@@ -8,6 +8,7 @@ import (
 	"github.com/weir-sql/weir/exec"
 	"github.com/weir-sql/weir/exec/exchange"
 	"github.com/weir-sql/weir/exec/stream"
+	"github.com/weir-sql/weir/internal/invariants"
 )
 
 // inbox is the queue in front of one partition of a task: one channel for each partition of each producer, bounded in rows and bytes.
@@ -77,6 +78,7 @@ func (c *channel) put(ctx context.Context, e stream.Event) error {
 	if e.Kind == stream.EventBatch {
 		rows = int64(e.Batch.Len())
 	}
+	invariants.Delay()
 	b := c.box
 	for {
 		b.mu.Lock()
@@ -121,49 +123,46 @@ func (c *channel) peek() (stream.Event, bool) {
 	return c.queue[0], true
 }
 
-// markers returns the ids of the barriers without snapshot that wait here.
-func (c *channel) markers() (ids []int64) {
+// barriers returns the ids of the markers that wait here before the first barrier with a snapshot, and whether there is such a barrier.
+func (c *channel) barriers() (markers []int64, cut bool) {
 	c.box.mu.Lock()
 	defer c.box.mu.Unlock()
 	for _, e := range c.queue {
-		if e.Kind == stream.EventBarrier && !e.Barrier.Snapshot {
-			ids = append(ids, e.Barrier.ID)
+		if e.Kind != stream.EventBarrier {
+			continue
 		}
+		if e.Barrier.Snapshot {
+			return markers, true
+		}
+		markers = append(markers, e.Barrier.ID)
 	}
-	return ids
+	return markers, false
 }
 
-// dropMarker removes a marker from wherever it waits.
-func (c *channel) dropMarker(id int64) {
+// dropMarker removes a marker from wherever it waits and returns how often it was there.
+func (c *channel) dropMarker(id int64) int {
 	c.box.mu.Lock()
 	defer c.box.mu.Unlock()
+	n := len(c.queue)
 	c.queue = slices.DeleteFunc(c.queue, func(e stream.Event) bool {
 		return e.Kind == stream.EventBarrier && !e.Barrier.Snapshot && e.Barrier.ID == id
 	})
+	return n - len(c.queue)
 }
 
-// barrier finds the first barrier with a snapshot: how many events lie before it, -1 when there is none.
-func (c *channel) barrier() (at int, b stream.Barrier) {
+// cut removes the first barrier with a snapshot, which has to be there, and returns the events before it, which stay in the queue; their batches are
+// retained.
+func (c *channel) cut() (before []stream.Event, b stream.Barrier) {
 	c.box.mu.Lock()
 	defer c.box.mu.Unlock()
-	for i, e := range c.queue {
-		if e.Kind == stream.EventBarrier && e.Barrier.Snapshot {
-			return i, e.Barrier
-		}
-	}
-	return -1, b
-}
-
-// cut removes the barrier at position at and returns the events before it, which stay in the queue; their batches are retained.
-func (c *channel) cut(at int) []stream.Event {
-	c.box.mu.Lock()
-	defer c.box.mu.Unlock()
-	before := append([]stream.Event(nil), c.queue[:at]...)
+	at := slices.IndexFunc(c.queue, func(e stream.Event) bool { return e.Kind == stream.EventBarrier && e.Barrier.Snapshot })
+	b = c.queue[at].Barrier
+	before = slices.Clone(c.queue[:at])
 	for _, e := range before {
 		e.Batch.Retain()
 	}
-	c.queue = append(append([]stream.Event(nil), c.queue[:at]...), c.queue[at+1:]...)
-	return before
+	c.queue = slices.Concat(c.queue[:at], c.queue[at+1:])
+	return before, b
 }
 
 // take removes the first event.

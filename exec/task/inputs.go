@@ -3,6 +3,7 @@ package task
 import (
 	"context"
 	"errors"
+	"maps"
 	"runtime/debug"
 	"slices"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/weir-sql/weir/exec"
 	"github.com/weir-sql/weir/exec/stream"
+	"github.com/weir-sql/weir/internal/invariants"
 )
 
 // inputTask runs one partition of a task that reads other tasks: in their defined order (merge.go), or as rows arrive.
@@ -127,34 +129,39 @@ func (t *inputTask) run(ctx context.Context) error {
 		if err := t.timers.fire(ctx); err != nil {
 			return err
 		}
-		var progress bool
-		var err error
-		if t.task.Ordered {
-			progress, err = t.mergeStep(ctx)
-		} else {
-			progress, err = t.arrivalStep(ctx)
-		}
-		if err := t.hadEnough(ctx, err); err != nil {
+		progress, err := t.step(ctx)
+		if err != nil {
 			return err
 		}
 		if progress {
 			t.box.lift(false)
 			continue
 		}
-		stop, cut, err := t.barriers(ctx)
+		invariants.Delay()
+		stop, again, err := t.barriers(ctx)
 		if err != nil {
 			return err
 		}
 		if stop {
 			return t.linger(ctx, t.mail)
 		}
-		if cut {
+		if again {
 			continue
 		}
 		if _, err := t.await(ctx, []<-chan struct{}{t.mail.wake}, nil); err != nil {
 			return err
 		}
 	}
+}
+
+// step does the next piece of work; false when there is none until more comes.
+func (t *inputTask) step(ctx context.Context) (progress bool, err error) {
+	if t.task.Ordered {
+		progress, err = t.mergeStep(ctx)
+	} else {
+		progress, err = t.arrivalStep(ctx)
+	}
+	return progress, t.hadEnough(ctx, err)
 }
 
 // hadEnough turns exec.ErrEnough into refusing further rows.
@@ -419,84 +426,79 @@ func (t *inputTask) marked(ctx context.Context, id int64) error {
 	return nil
 }
 
-// waitingMarkers passes a marker on when it has come on every channel, though rows lie before it on channels that wait for another.
-func (t *inputTask) waitingMarkers(ctx context.Context) error {
-	if len(t.box.channels) == 1 {
-		return nil
-	}
-	seen := map[int64]int{}
-	var order []int64
+// met returns the markers that have come on every channel, and whether a barrier with a snapshot has come on every one and on some. They may lie behind
+// rows of channels that wait for another.
+func (t *inputTask) met() (markers []int64, every, some bool) {
+	every = true
+	seen := maps.Clone(t.marks)
 	for _, c := range t.box.channels {
-		for _, id := range c.markers() {
-			if seen[id]++; seen[id] == 1 {
-				order = append(order, id)
+		ids, cut := c.barriers()
+		every, some = every && cut, some || cut
+		for _, id := range ids {
+			if seen[id]++; seen[id] == len(t.box.channels) {
+				markers = append(markers, id)
 			}
 		}
 	}
-	for _, id := range order {
-		if seen[id]+t.marks[id] < len(t.box.channels) {
-			continue
-		}
-		for _, c := range t.box.channels {
-			c.dropMarker(id)
-		}
-		if err := t.marked(ctx, id); err != nil {
-			return err
-		}
-	}
-	return nil
+	return markers, every, some
 }
 
-// barriers looks for barriers when nothing else can be done: a cut is made when the barrier has come on all channels. Rows that lie before it on a channel that waits for another go into the snapshot.
-func (t *inputTask) barriers(ctx context.Context) (stop, cut bool, err error) {
-	if err := t.waitingMarkers(ctx); err != nil {
-		return false, false, err
-	}
-	at := make([]int, len(t.box.channels))
-	var b stream.Barrier
-	ready, some := true, false
-	for i, c := range t.box.channels {
-		var x stream.Barrier
-		if at[i], x = c.barrier(); at[i] < 0 {
-			ready = false
-		} else {
-			b, some = x, true
+// barriers handles the barriers that have come on all channels, when nothing else can be done: it passes markers on, and makes a cut. Rows that lie before
+// one on a channel that waits for another go into the snapshot. again says that there is more to do now.
+func (t *inputTask) barriers(ctx context.Context) (stop, again bool, err error) {
+	markers, every, some := t.met()
+	if len(markers) > 0 || every {
+		// With the barriers came what lies before them: rows that could be worked off are. A copy that keeps some back would have its rows behind those of
+		// the others.
+		if again, err := t.step(ctx); again || err != nil {
+			return false, again, err
 		}
 	}
-	if !ready {
+	for _, id := range markers {
+		left := t.marks[id]
+		for _, c := range t.box.channels {
+			left += c.dropMarker(id)
+		}
+		if left == 0 { // the step has passed it on
+			continue
+		}
+		if err := t.marked(ctx, id); err != nil {
+			return false, false, err
+		}
+	}
+	if !every {
 		// Partitions of one exchange wait for each other's progress, and all for a barrier that some have seen.
 		t.box.lift(some || t.task.Ordered && len(t.task.Inputs) == 1)
 		return false, false, nil
 	}
 	t.box.lift(false)
-	var part *TaskSnapshot
-	if b.Snapshot {
-		if err := t.hadEnough(ctx, t.flush(ctx)); err != nil {
-			return false, false, err
+	if err := t.hadEnough(ctx, t.flush(ctx)); err != nil {
+		return false, false, err
+	}
+	part := newTaskSnapshot()
+	in := &InputsSnapshot{Combined: t.comb.Combined(), Idle: t.quiet, Seq: t.seq, Merged: t.merged}
+	part.Inputs, part.Ended = in, t.finished
+	var b stream.Barrier
+	for i, c := range t.box.channels {
+		var queued []stream.Event
+		if l := &t.lanes[i]; l.has {
+			queued = append(queued, stream.Event{Kind: stream.EventBatch, Batch: rest(l.batch, l.next)})
 		}
-		part = newTaskSnapshot()
-		in := &InputsSnapshot{Combined: t.comb.Combined(), Idle: t.quiet, Seq: t.seq, Merged: t.merged}
-		part.Inputs, part.Ended = in, t.finished
-		for i, c := range t.box.channels {
-			var queued []stream.Event
-			if l := &t.lanes[i]; l.has {
-				queued = append(queued, stream.Event{Kind: stream.EventBatch, Batch: rest(l.batch, l.next)})
-			}
-			for _, e := range t.replay[i] {
-				e.Batch.Retain()
-				queued = append(queued, e)
-			}
-			queued = append(queued, c.cut(at[i])...)
-			in.Queued = append(in.Queued, queued)
-			in.Marks = append(in.Marks, t.comb.Mark(i))
-			st := t.comb.State(i)
-			if t.silent[i] && st == Active { // for the sake of another copy
-				st = IdleInput
-			}
-			in.States = append(in.States, st)
-			in.Bound = append(in.Bound, t.lanes[i].bound)
-			t.lanes[i].barred = false
+		for _, e := range t.replay[i] {
+			e.Batch.Retain()
+			queued = append(queued, e)
 		}
+		before, barrier := c.cut()
+		b, queued = barrier, append(queued, before...)
+		in.Queued = append(in.Queued, queued)
+		in.Marks = append(in.Marks, t.comb.Mark(i))
+		st := t.comb.State(i)
+		if t.silent[i] && st == Active { // for the sake of another copy
+			st = IdleInput
+		}
+		in.States = append(in.States, st)
+		in.Bound = append(in.Bound, t.lanes[i].bound)
+		t.lanes[i].barred = false
 	}
 	if err := t.chain.barrier(ctx, b, part); err != nil {
 		part.release()

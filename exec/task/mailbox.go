@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weir-sql/weir/exec/stream"
+	"github.com/weir-sql/weir/internal/invariants"
 )
 
 // message is what the job asks of a task.
@@ -102,6 +103,7 @@ func (c *chain) linger(ctx context.Context, box *mailbox) error {
 
 // await waits until one of wait, clock, or the next timer signals, and returns the number of the signal in wait, or -1.
 func (c *chain) await(ctx context.Context, wait []<-chan struct{}, clock <-chan time.Time) (int, error) {
+	invariants.Delay()
 	timer := c.timers.wake()
 	if len(wait) == 1 {
 		select {

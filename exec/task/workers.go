@@ -10,6 +10,7 @@ import (
 
 	"github.com/weir-sql/weir/exec"
 	"github.com/weir-sql/weir/exec/stream"
+	"github.com/weir-sql/weir/internal/invariants"
 )
 
 // worker decodes blocks and runs the stateless head of a source task's chain. With one thread there is one worker, and the task calls it itself.
@@ -199,6 +200,7 @@ func (s *source) runHead(ctx context.Context, w *worker, it *item) {
 		s.signal()
 	}()
 	w.item = it
+	invariants.Delay()
 	b, err := s.assemble(it)
 	if err == nil {
 		err = w.feed(ctx, 0, b)
