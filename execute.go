@@ -252,10 +252,10 @@ func (db *DB) stopJob(ctx context.Context, s *ast.StopJob) error {
 	if j == nil {
 		return placed(newError("WEIR-3007", fmt.Sprintf("no job is called '%s'", s.Job.Value), "SHOW JOBS lists them"), &s.Job)
 	}
-	if s.Drain {
-		return placed(newError("WEIR-1500", "STOP JOB ... WITH DRAIN is not supported yet", ""), s)
-	}
-	if s.Savepoint {
+	switch {
+	case s.Drain:
+		return j.Drain(ctx)
+	case s.Savepoint:
 		snap, err := j.Stop(ctx)
 		if err == nil {
 			snap.Release()

@@ -225,6 +225,12 @@ func (j *Job) Stop(ctx context.Context) (*Snapshot, error) {
 	return &Snapshot{s}, nil
 }
 
+// Drain ends the job as if its input ended here: nothing more is read, the watermark goes to its end, windows close, sinks commit. It waits for that. What
+// comes out is not what later rows would have made of it: go on from a snapshot of Stop, not behind Drain.
+func (j *Job) Drain(ctx context.Context) error {
+	return asError(j.job.Drain(ctx))
+}
+
 // StoppedAt waits for the snapshot of ExecOptions.StopAfterRows. It returns nil when the job ended with fewer rows.
 func (j *Job) StoppedAt(ctx context.Context) (*Snapshot, error) {
 	s, err := j.job.RowCheckpoint(ctx)

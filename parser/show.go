@@ -215,7 +215,7 @@ func (p *parser) stopJob() ast.Statement {
 		switch {
 		case !s.Savepoint && p.accept("SAVEPOINT"):
 			s.Savepoint = true
-		case !s.Drain && p.accept("DRAIN"):
+		case s.Savepoint && !s.Drain && p.accept("DRAIN"):
 			s.Drain = true
 		default:
 			p.unexpected("")

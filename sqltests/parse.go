@@ -60,7 +60,7 @@ type parser struct {
 var words = map[string]bool{
 	"statement": true, "query": true, "stream": true,
 	"input": false, "watermark": false, "idle": false, "end": false, "advance": false, "changelog": false, "table": false, "metric": false,
-	"failure": false, "checkpoint": false, "restart": false, "stop": false, "file": false, "halt": false, "hash-threshold": false, "mode": false,
+	"failure": false, "checkpoint": false, "restart": false, "stop": false, "drain": false, "file": false, "halt": false, "hash-threshold": false, "mode": false,
 	"control": false, "require": false, "load": false,
 }
 

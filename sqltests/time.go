@@ -82,7 +82,7 @@ func (r *run) timeWord(ctx context.Context, rec *Record) error {
 			return err
 		}
 		return r.failure(ctx, args[0], strings.Join(args[1:], " "))
-	case "checkpoint", "restart", "stop":
+	case "checkpoint", "restart", "stop", "drain":
 		if err := need(1, "NAME"); err != nil {
 			return err
 		}
@@ -95,6 +95,8 @@ func (r *run) timeWord(ctx context.Context, rec *Record) error {
 			return r.checkpoint(ctx, s)
 		case "stop":
 			return r.stop(ctx, s)
+		case "drain":
+			return s.job.Drain(ctx)
 		}
 		if n, ok := rec.arg("parallelism"); ok {
 			s.parallelism = n

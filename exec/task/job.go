@@ -305,6 +305,22 @@ func (j *Job) Stop(ctx context.Context) (*Snapshot, error) {
 	return s, nil
 }
 
+// Drain has the sources read no more and waits for the end of the job, which is that of bounded input: watermarks reach their end, windows close, sinks
+// commit.
+func (j *Job) Drain(ctx context.Context) error {
+	for _, inst := range j.tasks {
+		if s, ok := inst.(*source); ok {
+			s.box.put(message{drain: true})
+		}
+	}
+	select {
+	case <-j.done:
+		return j.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // Look takes a snapshot that is only looked at: sinks end no epoch. The caller releases it.
 func (j *Job) Look(ctx context.Context) (*Snapshot, error) {
 	return j.barrier(ctx, stream.Barrier{Snapshot: true}, true)

@@ -16,6 +16,7 @@ type message struct {
 	commit  int64           // commit the sinks' epochs up to this one
 	prepare int64           // all tasks have finished: end the last epoch
 	refused bool            // a consumer wants no more rows: see whether any does
+	drain   bool            // sources only: read no more, and end
 	report  *report         // sources only: all up to here is through
 	done    bool            // the job is over
 	look    *look           // tell how you stand

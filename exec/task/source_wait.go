@@ -22,6 +22,8 @@ func (s *source) control(ctx context.Context) (done bool, err error) {
 			s.markers = append(s.markers, m.barrier)
 		case m.look != nil:
 			s.chain.answer(m.look, s)
+		case m.drain: // what was taken goes through; what was only read ahead is as if it had not been
+			s.ended = s.ended || !s.stopping
 		case m.refused:
 			if !s.ended && s.unwanted() {
 				s.enough()

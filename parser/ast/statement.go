@@ -196,7 +196,7 @@ type AdviseWatermark struct {
 	Limit  *Literal // rows to read; nil: all
 }
 
-// StopJob is STOP JOB 'id' [WITH SAVEPOINT] [WITH DRAIN].
+// StopJob is STOP JOB 'id' [WITH SAVEPOINT [WITH DRAIN]].
 type StopJob struct {
 	StmtBase
 	Job       StringLit
