@@ -416,6 +416,7 @@ func (b *kafkaBroker) visible(topic string, committed bool) string {
 		b.t.Fatal(err)
 	}
 	defer cl.Close()
+	defer cl.PurgeTopicsFromClient(topic) // otherwise it may begin to fetch while it closes, as in the connector's Close
 	left := map[int32]bool{}
 	for _, o := range ends[topic] {
 		if o.Offset > 0 {

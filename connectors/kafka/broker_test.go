@@ -133,6 +133,7 @@ func (b *broker) all(t testing.TB, topic string, n int) []*kgo.Record {
 		t.Fatal(err)
 	}
 	defer cl.Close()
+	defer cl.PurgeTopicsFromClient(topic) // otherwise it may begin to fetch while it closes, as in the connector's Close
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	var out []*kgo.Record

@@ -197,9 +197,10 @@ func (r *reader) hold(on bool) {
 		p, next := r.part, r.tail()
 		s.do(func() {
 			s.mu.Lock()
-			r.live = r.attached && !r.trimmed
+			live := r.attached && !r.trimmed
+			r.live = live
 			s.mu.Unlock()
-			if r.live {
+			if live {
 				s.consume(p, next)
 			}
 		})

@@ -209,9 +209,10 @@ func (s *source) Open(ctx context.Context, env *connectors.Env, split connectors
 	r.attached = true
 	s.do(func() {
 		s.mu.Lock()
-		r.live = r.attached
+		live := r.attached
+		r.live = live
 		s.mu.Unlock()
-		if r.live {
+		if live {
 			s.consume(p, at.next)
 		}
 	})
@@ -248,6 +249,13 @@ func (s *source) Close() error {
 	close(s.stop)
 	s.running.Wait()
 	if s.client != nil {
+		// Nothing may be assigned when the client closes: an update of its metadata that comes meanwhile would begin to fetch again, and a fetch that arrives
+		// when Close is through keeps a goroutine and all that the client holds for ever (franz-go 1.22).
+		assigned := map[string][]int32{}
+		for _, p := range s.parts {
+			assigned[p.topic] = append(assigned[p.topic], p.num)
+		}
+		s.client.RemoveConsumePartitions(assigned)
 		s.client.Close()
 	}
 	return nil
