@@ -249,6 +249,8 @@ func (s *source) run(ctx context.Context) error {
 				s.mark()
 				continue
 			}
+		} else if s.items[0].ready.Load() { // the clock has made it
+			continue
 		}
 		if err := s.waitFor(ctx, status); err != nil {
 			return err
