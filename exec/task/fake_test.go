@@ -52,6 +52,7 @@ type fakeSplit struct {
 	marks   map[int]stream.Time // a mark of the source behind row i
 	failAt  int                 // fails in Next at this row, when > 0
 	panicAt int                 // panics in Decode at this row, when > 0
+	then    func()              // is called when the end has been read; may be nil
 }
 
 func (f *fakeSource) Splits(context.Context, *connectors.Env) ([]connectors.Split, error) {
@@ -126,6 +127,9 @@ func (r *fakeReader) Next(context.Context) (connectors.Block, error) {
 	if r.at >= len(r.s.rows) {
 		if r.s.live {
 			return connectors.Block{}, connectors.ErrNotReady
+		}
+		if r.s.then != nil {
+			r.s.then()
 		}
 		return connectors.Block{}, connectors.EOF
 	}

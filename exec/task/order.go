@@ -326,8 +326,12 @@ func (s *source) poll(ctx context.Context) (nextStatus, error) {
 		if err != nil {
 			return 0, err
 		}
-		if st == readBlock {
+		switch st {
+		case readBlock:
 			s.arrived = append(s.arrived, sp.queue[len(sp.queue)-1])
+			status = nextDecode
+		case readEnd: // those that were asked before may go on now
+			s.signal()
 			status = nextDecode
 		}
 	}
