@@ -45,6 +45,7 @@ type Job struct {
 	tables    map[string]tableFacts
 	operators []string
 	feeds     map[string]map[string]bool // by operator, the scans before it
+	named     map[string]string          // by local phase that judges late rows, the aggregate's name in a NAME hint
 	sources   map[string]string          // the names of tables, by id of the source
 	job       *task.Job
 }
@@ -316,7 +317,25 @@ func (j *Job) Stats() Stats {
 		t.PeakBytes = peaks[held]
 		s.Tables = append(s.Tables, t)
 	}
+	j.underName(s.Tables)
 	return s
+}
+
+// underName moves what the local phase of an aggregate with a NAME hint has counted of late rows to that name, as late_operator of LATE_ROWS has it.
+func (j *Job) underName(tables []TableStats) {
+	for _, local := range tables {
+		for _, t := range tables {
+			if t.ID != j.named[local.ID] {
+				continue
+			}
+			for _, c := range []string{exec.LateRows, exec.PartlyLateRows, exec.NullTimeRows} {
+				if n, ok := local.Counters[c]; ok {
+					t.Counters[c] += n
+					delete(local.Counters, c)
+				}
+			}
+		}
+	}
 }
 
 // Metric returns one figure as text: late_rows (or late_rows.<operator>), partly_late_rows, bad_rows, null_time_rows, future_rows, stray_retractions,

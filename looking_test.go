@@ -102,7 +102,7 @@ func TestShowWatermarksAndLateRows(t *testing.T) {
 	check("both speak", showRows(t, db, "SHOW WATERMARKS"), []string{
 		part(busyTable, "go 2024-05-01 10:00:25.000 -25s active 2024-05-01 10:00:00.000 TRUE"),
 		part(silentTable, "go 2024-05-01 10:00:35.000 -35s active 2024-05-01 10:00:00.000 FALSE")})
-	check("late rows", showRows(t, db, "SHOW LATE ROWS"), []string{id + " LocalWindowAggregate-1 1 0"})
+	check("late rows", showRows(t, db, "SHOW LATE ROWS"), []string{id + " tens 1 0"})
 	close(busy)
 	close(silent)
 	if err := job.Wait(t.Context()); err != nil {

@@ -1,11 +1,14 @@
 package weir
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/weir-sql/weir/exec"
+	"github.com/weir-sql/weir/exec/stream"
 	"github.com/weir-sql/weir/exec/task"
 )
 
@@ -41,7 +44,7 @@ var metricDescs = []MetricDesc{
 	{"weir_query_start_time_seconds", false, queryLabels, "when it was started, seconds since 1970"},
 	{"weir_query_rows_in_total", true, queryLabels, "rows read from all tables"},
 	{"weir_query_rows_out_total", true, queryLabels, "rows given as result, or written to all sinks"},
-	{"weir_query_watermark_seconds", false, queryLabels, "lowest watermark of its active splits, seconds since 1970; absent before the first"},
+	{"weir_query_watermark_seconds", false, queryLabels, "lowest watermark of its active splits, or of its tables when all are silent, seconds since 1970; absent before the first"},
 	{"weir_query_watermark_lag_seconds", false, queryLabels, "how far that is behind processing time"},
 	{"weir_query_memory_bytes", false, queryLabels, "memory that it holds: state, inboxes, blocks read"},
 	{"weir_query_memory_limit_bytes", false, queryLabels, "weir.memory.limit"},
@@ -122,6 +125,17 @@ func (j *Job) metrics(out []Metric, at task.Sight) []Metric {
 		add("weir_query_watermark_seconds", unixSeconds(*splits[lowest].Watermark))
 		add("weir_query_watermark_lag_seconds", float64(*splits[lowest].LagMs)/1000)
 	}
+	if lowest < 0 { // nobody has a say: the watermark stays where it is
+		stays := slices.DeleteFunc(slices.Clone(at.Sources), func(s task.SourceStats) bool {
+			return !s.Timed || s.Watermark == stream.MinTime || s.Watermark == stream.MaxTime
+		})
+		if len(stays) > 0 {
+			s := slices.MinFunc(stays, func(a, b task.SourceStats) int { return cmp.Compare(a.Watermark, b.Watermark) })
+			t := time.UnixMicro(int64(s.Watermark)).UTC()
+			add("weir_query_watermark_seconds", unixSeconds(t))
+			add("weir_query_watermark_lag_seconds", wallClock(j.db.opts.Clock.Now(), s.Zone).Sub(t).Seconds())
+		}
+	}
 	add("weir_query_memory_bytes", float64(j.budget.Used()))
 	add("weir_query_memory_limit_bytes", float64(j.memoryLimit))
 	held := map[string]int64{}
@@ -148,6 +162,11 @@ func (j *Job) metrics(out []Metric, at task.Sight) []Metric {
 		}
 		count(c, exec.RowsIn, "weir_operator_rows_in_total", t.ID)
 		count(c, exec.RowsOut, "weir_operator_rows_out_total", t.ID)
+		if strings.HasSuffix(t.Name, "WindowAggregate") { // from the beginning, with 0: what a counter begins with is no increase
+			for _, name := range []string{exec.LateRows, exec.PartlyLateRows, exec.NullTimeRows} {
+				c[name] = max(c[name], 0)
+			}
+		}
 		count(c, exec.LateRows, "weir_operator_late_rows_total", t.ID)
 		count(c, exec.PartlyLateRows, "weir_operator_partly_late_rows_total", t.ID)
 		count(c, exec.NullTimeRows, "weir_operator_null_time_rows_total", t.ID)

@@ -3,6 +3,7 @@ package weir
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/weir-sql/weir/exec"
@@ -126,7 +127,7 @@ func (j *Job) standing(at task.Sight, now time.Time) standing {
 // learn takes from the plan what is asked of it while the job runs.
 func (j *Job) learn(p *physical.Plan) {
 	j.roots = scansOf(p)
-	j.tables, j.feeds = map[string]tableFacts{}, map[string]map[string]bool{}
+	j.tables, j.feeds, j.named = map[string]tableFacts{}, map[string]map[string]bool{}, map[string]string{}
 	nodes := p.Nodes()
 	for i := len(nodes) - 1; i >= 0; i-- { // from the tables up
 		switch n := nodes[i].(type) {
@@ -136,6 +137,9 @@ func (j *Job) learn(p *physical.Plan) {
 		default:
 			j.operators = append(j.operators, n.ID())
 			j.feeds[n.ID()] = scansUnder(n)
+			if g, ok := n.(*physical.GlobalWindowAggregate); ok && !strings.HasPrefix(n.ID(), n.Op()+"-") {
+				j.named[g.Local().ID()] = n.ID()
+			}
 		}
 	}
 }

@@ -125,6 +125,10 @@ func TestServer(t *testing.T) {
 		`weir_operator_late_rows_total{operator="LocalWindowAggregate-1",query="2"} 1`,
 		`weir_operator_partly_late_rows_total{operator="LocalWindowAggregate-1",query="3"} 1`,
 		`weir_operator_state_rows{operator="GroupAggregate-1",query="4"} 4`,
+		// Counters are there before the first late row: rate() and increase() see no step from nothing to one.
+		`weir_operator_late_rows_total{operator="LocalWindowAggregate-1",query="3"} 1`,
+		`weir_operator_partly_late_rows_total{operator="LocalWindowAggregate-1",query="2"} 0`,
+		`weir_operator_null_time_rows_total{operator="GlobalWindowAggregate-1",query="2"} 0`,
 		"# TYPE weir_table_rows_total counter", "# TYPE weir_split_idle gauge",
 	} {
 		if !strings.Contains(text, want+"\n") {
@@ -167,6 +171,54 @@ func TestServer(t *testing.T) {
 	if c, err := net.Dial("tcp", s.Addr().String()); err == nil {
 		c.Close()
 		t.Error("the server still listens")
+	}
+}
+
+// TestAllIdle: when all splits are silent the watermark stays where it is, and so does its metric.
+func TestAllIdle(t *testing.T) {
+	clock, reg := weir.NewVirtualClock(time.Date(2024, 5, 1, 10, 0, 0, 0, time.UTC)), testconn.NewRegistry()
+	db, err := weir.Open(weir.Options{Clock: clock, Connectors: []connectors.Connector{reg.Connector()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.Exec(t.Context(), `
+CREATE TABLE t (ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH ('connector' = 'test', 'scan.watermark.idle-timeout' = '1 min');
+CREATE TABLE r (ts TIMESTAMP(3)) WITH ('connector' = 'blackhole')`); err != nil {
+		t.Fatal(err)
+	}
+	job, err := db.Start(t.Context(), "INSERT INTO r SELECT ts FROM t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := reg.Table("`default_catalog`.`default_database`.`t`").Append(0, "2024-05-01 10:00:30"); err != nil {
+		t.Fatal(err)
+	}
+	got := func(d time.Duration) string {
+		if err := clock.Advance(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		if err := job.Sync(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var out []string
+		for _, m := range db.Metrics(t.Context()) {
+			if strings.HasPrefix(m.Name, "weir_query_watermark") || m.Name == "weir_split_idle" {
+				out = append(out, fmt.Sprintf("%s %.0f", m.Name, m.Value))
+			}
+		}
+		return strings.Join(out, ", ")
+	}
+	for _, c := range []struct {
+		after time.Duration
+		want  string
+	}{
+		{0, "weir_query_watermark_seconds 1714557630, weir_query_watermark_lag_seconds -30, weir_split_idle 0"},
+		{2 * time.Minute, "weir_query_watermark_seconds 1714557630, weir_query_watermark_lag_seconds 90, weir_split_idle 1"},
+	} {
+		if s := got(c.after); s != c.want {
+			t.Errorf("after %v: %s, want %s", c.after, s, c.want)
+		}
 	}
 }
 
