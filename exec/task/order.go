@@ -338,10 +338,11 @@ func (s *source) poll(ctx context.Context) (nextStatus, error) {
 	return status, nil
 }
 
-// finishSplits marks splits that are read to their end; it reports that all are and that no new ones can come.
+// finishSplits marks splits that are read to their end; it reports that all are and that no new ones can come. That a paused one is at its end counts when
+// it goes on: it may have been read ahead or not.
 func (s *source) finishSplits() (bool, error) {
 	for _, sp := range s.splits {
-		if sp.eof && !sp.finished && len(sp.queue) == 0 {
+		if sp.eof && !sp.finished && !sp.paused && len(sp.queue) == 0 {
 			if sp.skip > 0 {
 				return false, s.shorter(sp)
 			}
@@ -359,9 +360,6 @@ func (s *source) finishSplits() (bool, error) {
 
 // finish marks a split as read to its end.
 func (s *source) finish(sp *split) {
-	if sp.paused {
-		s.endPause(sp)
-	}
 	sp.finished = true
 	s.publish(sp)
 }

@@ -288,6 +288,38 @@ func TestPausedAtItsEnd(t *testing.T) {
 	}
 }
 
+// TestPausedBehindItsLastRow: a split that its last row has paused ends when it goes on, whether its end was read ahead or not.
+func TestPausedBehindItsLastRow(t *testing.T) {
+	for _, threads := range []int{1, 3} {
+		for _, batch := range []int{1, 8192} {
+			for _, block := range []int{1, 100} {
+				a := newAlignedJob(t, 0, threads, batch, block, live("a", row(1, 100)), live("b", row(2, 100)))
+				is := func(what, rows, splits string) {
+					t.Helper()
+					if got := a.came(); got != rows {
+						t.Errorf("%s: rows %q, want %q", what, got, rows)
+					}
+					if got := a.splits(); got != splits {
+						t.Errorf("threads %d, batch %d, block %d: %s: splits %q, want %q", threads, batch, block, what, got, splits)
+					}
+				}
+				is("at the beginning", "1 2", "a active +0 0x 0s, b active +0 0x 0s")
+				a.advance(time.Second)
+				a.src.mu.Lock()
+				a.src.splits[1].live = false
+				a.src.mu.Unlock()
+				a.src.add(1, row(3, 105), row(4, 200))
+				is("b has ended, which nobody knows", "3 4", "a active +0 0x 0s, b paused +100 1x 0s")
+				a.src.add(0, row(5, 195))
+				is("a goes on", "5", "a paused +0 1x 0s, b paused +5 1x 0s")
+				a.advance(time.Second)
+				is("so does b", "", "a active +0 1x 1s, b finished +0 1x 1s")
+				a.j.Cancel()
+			}
+		}
+	}
+}
+
 // TestAlignmentEnds reads bounded splits of several sources with random times, idle splits and slow sinks, on the machine's clock: it always comes to its
 // end, with all rows, whatever is paused meanwhile.
 func TestAlignmentEnds(t *testing.T) {
