@@ -115,8 +115,8 @@ func (c *converter) rawScan(s *logical.Scan, wanted []int) (*physical.Scan, erro
 		return nil, err
 	}
 	scan := physical.NewScan(t, s.Handle, columns, metadata, out, wm, s.Pos)
+	scan.KeepBad = s.Bad != nil || s.SkipBad
 	if s.Bad != nil {
-		scan.KeepBad = true
 		err = c.aside(s.Bad.Rows, physical.NewBadRecords(scan, s.Bad.Rows.Columns), s.Bad.Sink)
 	}
 	return scan, err

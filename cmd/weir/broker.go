@@ -27,7 +27,7 @@ func (a *app) brokerCmd() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.broker(listen, topics) },
 	}
 	cmd.Flags().StringVar(&listen, "listen", listen, "address to listen at; port 0 takes a free one")
-	cmd.Flags().StringArrayVar(&topics, "topic", nil, "a topic to make, name:partitions (default 1 partition); may be repeated. Others are made by use")
+	cmd.Flags().StringArrayVar(&topics, "topic", nil, "a topic to make, name:partitions (default 1 partition); may be repeated. Others are made when a client asks for that; weir does not")
 	return cmd
 }
 

@@ -61,7 +61,8 @@ func (b *Binder) Advise(s *ast.AdviseWatermark) (*Advise, error) {
 			return nil, err
 		}
 	}
-	// Nothing that the declaration says of time counts: what is asked is how late rows are.
+	// Nothing that the declaration says of time counts: what is asked is how late rows are. Nothing is written: bad records are counted.
+	skipBad := slices.ContainsFunc(options, func(o catalog.Option) bool { return o.Key == badTableOption })
 	options = slices.DeleteFunc(slices.Clone(options), func(o catalog.Option) bool {
 		return strings.HasPrefix(o.Key, "scan.watermark.") || o.Key == badTableOption
 	})
@@ -80,6 +81,7 @@ func (b *Binder) Advise(s *ast.AdviseWatermark) (*Advise, error) {
 		return nil, err
 	}
 	scan := node.(*logical.Scan)
+	scan.SkipBad = skipBad
 	scan.Watermark.Options = map[string]string{"scan.watermark.null-rows": "keep"}
 	if !scan.Handle.Bounded() && out.Limit == 0 {
 		return nil, logical.Errorf(at, logical.CodeStatement, "write LIMIT 100000 behind it, or let the connector end ('scan.bounded.mode' in an OPTIONS hint, where it has that)",

@@ -33,6 +33,7 @@ type Scan struct {
 	Wanted    []int
 	Limit     int64 // 0: all
 	Bad       *Bad  // set by 'bad-records.table'
+	SkipBad   bool  // bad records are counted and go nowhere: ADVISE WATERMARK over a table with 'bad-records.table'
 	Pos       ast.Pos
 }
 

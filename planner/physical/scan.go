@@ -27,7 +27,7 @@ type Scan struct {
 	Projections []logical.Expr
 	// Watermark is nil for a table without one.
 	Watermark *Watermark
-	// KeepBad: bad records go into a table (BadRecords).
+	// KeepBad: bad records go into a table (BadRecords), or are only counted (ADVISE WATERMARK).
 	KeepBad bool
 	// Limit is how many rows are wanted at most, 0 for all: a hint to the connector.
 	Limit int64
