@@ -24,6 +24,9 @@ func TestFlinkKeys(t *testing.T) {
 		{"SET 'parallelism.defualt' = '2'", "", "the key 'parallelism.defualt' has no effect; did you mean 'parallelism.default'?"},
 		{"SET 'table.exec.state.tll' = '1 h'", "", "the key 'table.exec.state.tll' has no effect; did you mean 'table.exec.state.ttl'?"},
 		{"SET 'pipeline.nam' = 'x'", "", "the key 'pipeline.nam' has no effect; did you mean 'pipeline.name'?"},
+		{"SET 'scan.watermark.idle-timeout' = '30 s'", "",
+			"the key 'scan.watermark.idle-timeout' has no effect; it is an option of tables (WITH, or a hint OPTIONS); SET 'table.exec.source.idle-timeout' is for all of them"},
+		{"SET 'scan.watermark.max-future' = '5 min'", "", "the key 'scan.watermark.max-future' has no effect; it is an option of tables: WITH, or a hint OPTIONS"},
 	} {
 		res, err := db.ExecuteWith(context.Background(), tt.sql, weir.ExecOptions{})
 		if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {

@@ -119,8 +119,14 @@ func checkFlinkKey(key, value string) error {
 	return newError("WEIR-3002", fmt.Sprintf("configuration key '%s': '%s' is not supported: %s", key, value, s.Why), "")
 }
 
-// keyNote warns of a key that nobody knows and that looks like one that is known.
+// keyNote warns of a key that nobody knows and that looks like one that is known, or like an option of tables.
 func keyNote(key string) string {
+	switch {
+	case key == "scan.watermark.idle-timeout":
+		return "it is an option of tables (WITH, or a hint OPTIONS); SET 'table.exec.source.idle-timeout' is for all of them"
+	case strings.HasPrefix(key, "scan."), strings.HasPrefix(key, "sink."), key == "bad-records.table":
+		return "it is an option of tables: WITH, or a hint OPTIONS"
+	}
 	// A misspelled table.exec.source.idle-timeout begins with no entry; a misspelled pipeline.name begins with pipeline.*.
 	if s := inertKey(key); findSetting(key) != nil || s != nil && (!strings.HasSuffix(s.Key, ".*") || strings.Count(s.Key, ".") > 1) {
 		return ""
