@@ -1,20 +1,31 @@
 package task
 
-import "time"
+import (
+	"time"
+
+	"github.com/weir-sql/weir/exec/stream"
+)
 
 // idleCheck marks splits idle that had no row for the timeout: whose reader had nothing when it was asked so long after the last row. The time for which
-// rows could not be handed on does not count: there may be some.
+// rows could not be handed on does not count: there may be some. Splits that fall silent at one look do so together, but those that have never had a watermark
+// before the others: they were opened before rows came, and must not take with them what a split that had rows has said.
 func (s *source) idleCheck() {
 	if s.spec.IdleTimeout <= 0 {
 		return
 	}
 	var silent []*split
-	var inputs []int
+	var unspoken, inputs []int
 	for _, sp := range s.splits {
 		if s.mayIdle(sp) && len(sp.queue) == 0 && sp.lastAsked.Sub(sp.lastLife) >= s.spec.IdleTimeout {
-			silent, inputs = append(silent, sp), append(inputs, sp.input)
+			silent = append(silent, sp)
+			if s.comb.Mark(sp.input) == stream.MinTime {
+				unspoken = append(unspoken, sp.input)
+			} else {
+				inputs = append(inputs, sp.input)
+			}
 		}
 	}
+	s.comb.Idle(unspoken...)
 	s.comb.Idle(inputs...)
 	for _, sp := range silent {
 		s.publish(sp)
