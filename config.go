@@ -32,6 +32,7 @@ var settings = []Setting{
 	{Key: "table.exec.emit.late-fire.enabled", Default: "false", Type: "boolean", Doc: "windows give results again for late rows; set to false, allow-lateness has no effect"},
 	{Key: "table.exec.emit.late-fire.delay", Default: "", Type: "duration", Doc: "how long after a late row, by the clock; 0 is at the row"},
 	{Key: "table.exec.emit.allow-lateness", Default: "0 ms", Type: "duration", Doc: "for how long behind its close a window takes late rows"},
+	{Key: "table.optimizer.non-deterministic-update.strategy", Default: "TRY_RESOLVE", Type: "TRY_RESOLVE|IGNORE", Doc: "whether a function that gives another value each time, like RAND() or CURRENT_TIMESTAMP, is refused over changes of which whole rows are taken back; IGNORE, Flink's default, lets it go"},
 	{Key: "pipeline.auto-watermark-interval", Default: "200 ms", Type: "duration", Doc: "how often on-periodic watermarks are emitted; 0 means on-event"},
 	{Key: "pipeline.name", Default: "", Type: "string", Doc: "name of the job that the next INSERT starts"},
 	{Key: "execution.runtime-mode", Default: "streaming", Type: "streaming|batch", Doc: "batch: bounded queries give their final rows once"},

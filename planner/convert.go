@@ -24,8 +24,7 @@ type converter struct {
 	late      map[logical.Node]physical.Node // and a logical.BadRecords
 	lateRoots []physical.Node
 	ttl       time.Duration // table.exec.state.ttl
-	// shown is a CURRENT_WATERMARK that reads the rows of what is being converted; steps is one that reads the results of windows over them.
-	shown, steps *logical.Call
+	shown     *logical.Call // a CURRENT_WATERMARK that reads the rows of what is being converted
 }
 
 // shared is a scan with several readers.
@@ -55,6 +54,9 @@ func physicalPlan(env *Env, roots []logical.Node, query bool) (*physical.Plan, [
 	}
 	out = append(out, c.lateRoots...)
 	if err := c.checkTTL(out); err != nil {
+		return nil, nil, err
+	}
+	if err := keepsChanges(env, out); err != nil {
 		return nil, nil, err
 	}
 	p := physical.NewPlan(out...)
@@ -176,11 +178,7 @@ func (c *converter) convert(n logical.Node, final bool) (physical.Node, error) {
 				ins[i] = c.single(ins[i])
 			}
 		}
-		u := physical.NewUnion(ins...)
-		if c.steps != nil && u.Props().Bounded {
-			return nil, unsupportedWatermark(c.steps, "the results of windows over a UNION ALL")
-		}
-		return u, nil
+		return physical.NewUnion(ins...), nil
 	case *logical.Sort:
 		return c.sort(n, -1, 0)
 	case *logical.Limit:
@@ -249,15 +247,12 @@ func (c *converter) byKey(n physical.Node, keys []int) physical.Node {
 }
 
 func (c *converter) aggregate(a *logical.Aggregate, final bool) (physical.Node, error) {
-	shown, steps := c.shown, c.steps
-	switch {
-	case a.Window == nil || a.Window.Proctime:
-		c.shown, c.steps = nil, nil
-	case shown != nil:
-		c.steps = shown
+	shown := c.shown
+	if a.Window == nil || a.Window.Proctime {
+		c.shown = nil
 	}
 	in, err := c.convert(a.In, final)
-	c.shown, c.steps = shown, steps
+	c.shown = shown
 	if err != nil {
 		return nil, err
 	}
@@ -281,9 +276,6 @@ func (c *converter) aggregate(a *logical.Aggregate, final bool) (physical.Node, 
 		}
 		if emit.None() {
 			emit = nil
-		}
-		if shown != nil && emit != nil {
-			return nil, unsupportedWatermark(shown, "the results of windows with early or late firing")
 		}
 		if a.Late != nil {
 			if in.Props().Changelog != physical.Append {
@@ -338,7 +330,11 @@ func (c *converter) windowAggregate(a *logical.Aggregate, in physical.Node, emit
 	// Partial rows have neither an order nor the values of DISTINCT.
 	onePhase := slices.ContainsFunc(a.Aggregates, func(x logical.AggregateCall) bool { return x.OrderDependent || x.Distinct })
 	if c.shown != nil && !a.Window.Proctime {
-		w := physical.NewWindowAggregate(c.single(in), g)
+		in = c.single(in)
+		w := physical.NewWindowAggregate(in, g)
+		if emit != nil {
+			w = physical.NewEmittingWindowAggregate(in, g, emit, final)
+		}
 		w.Shown = true
 		return w
 	}

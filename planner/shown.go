@@ -1,9 +1,6 @@
 package planner
 
-import (
-	"github.com/weir-sql/weir/planner/bind"
-	"github.com/weir-sql/weir/planner/logical"
-)
+import "github.com/weir-sql/weir/planner/logical"
 
 // reading notes a CURRENT_WATERMARK in exprs while their input is converted; what it returns forgets it again.
 //
@@ -20,8 +17,4 @@ func (c *converter) reading(exprs ...logical.Expr) func() {
 		})
 	}
 	return func() { c.shown = before }
-}
-
-func unsupportedWatermark(call *logical.Call, over string) error {
-	return bind.Unsupported(call.Pos, "CURRENT_WATERMARK over "+over)
 }

@@ -66,6 +66,9 @@ var repeatableQueries = []string{
 		SELECT k, window_time AS wt, COUNT(*) AS n FROM TUMBLE(TABLE a, DESCRIPTOR(ts), INTERVAL '20' SECOND) GROUP BY window_start, window_end, window_time, k
 		UNION ALL
 		SELECT k, window_time AS wt, COUNT(*) AS n FROM TUMBLE(TABLE b, DESCRIPTOR(ts), INTERVAL '30' SECOND) GROUP BY window_start, window_end, window_time, k)`,
+	`SELECT k, n, CURRENT_WATERMARK(wt) AS w FROM (SELECT k, window_time AS wt, COUNT(*) AS n FROM TUMBLE((
+		SELECT * FROM a WHERE MOD(v, 3) <> 0 UNION ALL SELECT * FROM b WHERE MOD(v, 4) = 0), DESCRIPTOR(ts), INTERVAL '5' SECOND)
+		GROUP BY window_start, window_end, window_time, k)`,
 	`SELECT k, SUM(n) AS n, LAST_VALUE(n) AS l FROM (
 		SELECT k, COUNT(*) AS n FROM TUMBLE(TABLE a, DESCRIPTOR(ts), INTERVAL '20' SECOND) GROUP BY window_start, window_end, k
 		UNION ALL SELECT k, COUNT(*) AS n FROM TUMBLE(TABLE b, DESCRIPTOR(ts), INTERVAL '20' SECOND) GROUP BY window_start, window_end, k) GROUP BY k`,

@@ -116,13 +116,13 @@ func (b *builder) needs(n physical.Node) {
 		switch n := n.(type) {
 		case *physical.Union:
 			if n.Props().Bounded {
-				ask(in, physical.NeedExact)
+				ask(in, max(need, physical.NeedExact))
 			} else {
 				ask(in, need)
 			}
 		case *physical.Exchange:
 			if n.From > 1 && n.Props().Bounded {
-				ask(in, physical.NeedExact)
+				ask(in, max(need, physical.NeedExact))
 			} else {
 				ask(in, need)
 			}
@@ -382,7 +382,7 @@ func (b *builder) lateRows(n *physical.LateRows, id string) (*stage, error) {
 
 // union joins the tasks of its inputs: in a defined order where all are bounded.
 func (b *builder) union(n *physical.Union, id string) (*stage, error) {
-	t := &task.Task{ID: id, Partitions: 1, Ordered: n.Props().Bounded, NeedSeq: b.parallel, Schema: n.Schema().Arrow()}
+	t := &task.Task{ID: id, Partitions: 1, Ordered: n.Props().Bounded, NeedSeq: b.parallel, Steps: b.need[n] == physical.NeedSteps, Schema: n.Schema().Arrow()}
 	some := false
 	for i, in := range n.Inputs() {
 		s, err := b.node(in)
@@ -411,9 +411,20 @@ func (b *builder) exchangeOf(in *stage, n *physical.Exchange, id string, keys []
 	if n.Kind == physical.Gather {
 		keys = nil
 	}
-	x := &task.Exchange{ID: id, Keys: keys, Schema: schema.Arrow(), Bounded: n.Props().Bounded}
+	merge := n.From > 1 && n.Props().Bounded
+	if merge && n.To > 1 {
+		// Several copies make rows of one row: the numbers that tell their order among those of one copy do not tell it among those of several copies behind
+		// the next exchange. So the rows go through one place, which puts them in order and numbers them anew.
+		in, merge = b.exchangeTask(in, id+"-order", nil, schema, 1, true, true), false
+	}
+	return b.exchangeTask(in, id, keys, schema, max(n.To, 1), n.Props().Bounded, merge)
+}
+
+// exchangeTask begins the task behind an exchange. One that merges has the rows of several copies in order, with numbers of its own.
+func (b *builder) exchangeTask(in *stage, id string, keys []int, schema types.Schema, partitions int, bounded, merge bool) *stage {
+	x := &task.Exchange{ID: id, Keys: keys, Schema: schema.Arrow(), Bounded: bounded}
 	in.to(task.Target{Exchange: x})
-	t := &task.Task{ID: id + "-task", Partitions: max(n.To, 1), Inputs: []*task.Exchange{x}, Ordered: n.From > 1 && n.Props().Bounded}
+	t := &task.Task{ID: id + "-task", Partitions: partitions, Inputs: []*task.Exchange{x}, Ordered: merge, NeedSeq: merge}
 	b.g.Tasks = append(b.g.Tasks, t)
 	return &stage{task: t}
 }

@@ -544,6 +544,9 @@ func (o *EmittingWindowAggregate) advance(wm stream.Time, out exec.Output) error
 func (o *EmittingWindowAggregate) before(at stream.Time) stream.Time {
 	// What this copy has seen of the watermark depends on its share of the rows; results of copies and of inputs are put in order by what does not. The end
 	// of a lateness is before a window that closes at the same watermark.
+	if o.cfg.Shown { // it is the only copy
+		return o.last
+	}
 	return max(o.last, o.forwarded(at.Add(-1)))
 }
 

@@ -36,6 +36,9 @@ type Task struct {
 	Schema *arrow.Schema
 	// NeedSeq asks for new sequence numbers for the merged rows (a union, whose inputs each have their own).
 	NeedSeq bool
+	// Steps has an ordered merge tell each watermark that its inputs tell on its own (NeedSteps), in the order of the merge: it takes no more of them
+	// than one at a time.
+	Steps bool
 	// BoundedFirst reads the bounded inputs to their end before the others (a backfill): their watermark holds the result.
 	BoundedFirst bool
 	// Head is the stateless beginning of the chain of a source task, run by its workers batch by batch.

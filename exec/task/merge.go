@@ -100,14 +100,24 @@ func (l *lane) runEnd(me int, bound Bound, other int) int {
 
 // mergeStep moves on the ordered merge: it hands one run of rows to the chain. It returns false when it can do nothing until more comes.
 func (t *inputTask) mergeStep(ctx context.Context) (bool, error) {
-	for i := range t.lanes {
+	for i := 0; i < len(t.lanes) && !t.task.Steps; i++ {
 		if err := t.fill(ctx, i); err != nil {
 			return false, err
 		}
 	}
 	first, certain, second := pick(t.lanes)
-	if first < 0 || !certain {
+	if first < 0 {
 		return false, t.flush(ctx)
+	}
+	if !certain {
+		took := false
+		if t.task.Steps { // the lane that is behind moves on by one watermark: another one's would hide it
+			var err error
+			if took, err = t.next(ctx, first); err != nil {
+				return false, err
+			}
+		}
+		return took, t.flush(ctx)
 	}
 	l := &t.lanes[first]
 	to := l.batch.Len()
@@ -140,7 +150,7 @@ func (t *inputTask) mergeStep(ctx context.Context) (bool, error) {
 		l.batch.Release()
 		l.batch, l.has = stream.Batch{}, false
 	}
-	if t.pendingRows >= t.job.o.BatchRows {
+	if t.task.Steps || t.pendingRows >= t.job.o.BatchRows {
 		return true, t.flush(ctx)
 	}
 	return true, nil
@@ -154,54 +164,54 @@ type pendingRun struct {
 
 // fill brings a lane's next row to hand, if it has come.
 func (t *inputTask) fill(ctx context.Context, i int) error {
-	l := &t.lanes[i]
-	c := t.box.channels[i]
-	for !l.has && !l.ended && !l.barred {
-		e, ok := t.replayed(i)
-		if !ok {
-			if e, ok = c.peek(); !ok {
-				return nil
-			}
-			if e.Kind == stream.EventBarrier && e.Barrier.Snapshot {
-				l.barred = true
-				return nil
-			}
-			e, _ = c.take()
-		}
-		switch e.Kind {
-		case stream.EventBatch:
-			if t.enough {
-				e.Batch.Release()
-				continue
-			}
-			if e.Batch.Len() == 0 {
-				e.Batch.Release()
-				continue
-			}
-			l.batch, l.next, l.has = e.Batch, 0, true
-			l.bound = l.key(0)
-		case stream.EventWatermark:
-			b := Bound{Before: e.Watermark, Seq: e.Seq}
-			if l.own {
-				b.Seq = 0
-			}
-			l.bound = l.bound.max(b)
-		case stream.EventBarrier: // a marker
-			if err := t.mark(ctx, e.Barrier.ID); err != nil {
-				return err
-			}
-		case stream.EventEnd:
-			l.ended = true
-			t.comb.Finish(i)
-			if err := t.hadEnough(ctx, t.flush(ctx)); err != nil { // the end counts also when the rows before it were the last ones wanted
-				return err
-			}
-			if err := t.endChannel(ctx, i); err != nil {
-				return err
-			}
+	for l := &t.lanes[i]; !l.has && !l.ended && !l.barred; {
+		if took, err := t.next(ctx, i); !took || err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// next takes the next event of a lane; false when there is none, or a barrier.
+func (t *inputTask) next(ctx context.Context, i int) (bool, error) {
+	l := &t.lanes[i]
+	c := t.box.channels[i]
+	e, ok := t.replayed(i)
+	if !ok {
+		if e, ok = c.peek(); !ok {
+			return false, nil
+		}
+		if e.Kind == stream.EventBarrier && e.Barrier.Snapshot {
+			l.barred = true
+			return false, nil
+		}
+		e, _ = c.take()
+	}
+	switch e.Kind {
+	case stream.EventBatch:
+		if t.enough || e.Batch.Len() == 0 {
+			e.Batch.Release()
+			break
+		}
+		l.batch, l.next, l.has = e.Batch, 0, true
+		l.bound = l.key(0)
+	case stream.EventWatermark:
+		b := Bound{Before: e.Watermark, Seq: e.Seq}
+		if l.own {
+			b.Seq = 0
+		}
+		l.bound = l.bound.max(b)
+	case stream.EventBarrier: // a marker
+		return true, t.mark(ctx, e.Barrier.ID)
+	case stream.EventEnd:
+		l.ended = true
+		t.comb.Finish(i)
+		if err := t.hadEnough(ctx, t.flush(ctx)); err != nil { // the end counts also when the rows before it were the last ones wanted
+			return true, err
+		}
+		return true, t.endChannel(ctx, i)
+	}
+	return true, nil
 }
 
 // flush hands the pending rows to the chain as one batch, then what is known of the watermark behind them.

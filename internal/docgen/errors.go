@@ -54,6 +54,7 @@ var errorDocs = map[string]string{
 	"WEIR-1402": "ORDER BY or LIMIT over an input without an end, in an order that is not that of time.",
 	"WEIR-1403": "Not possible in batch mode (`execution.runtime-mode`), as an unbounded table.",
 	"WEIR-1404": "A table that cannot be read, or cannot be written.",
+	"WEIR-1405": "A function that gives another value each time, over rows that are taken back whole.",
 
 	"WEIR-1601": "A table declaration that makes no sense, or does not fit the table's files any more.",
 	"WEIR-1602": "ALTER of something that is not there.",

@@ -198,7 +198,7 @@ func (c aggregateCall) same(o aggregateCall) bool {
 	if c.filter != nil && !logical.Equal(c.filter, o.filter) {
 		return false
 	}
-	return !volatile(all...)
+	return logical.Volatile(all...) == nil
 }
 
 // orderDependent reports aggregates whose result depends on the order of rows.
@@ -212,23 +212,9 @@ func orderDependent(name string, args []types.Type) bool {
 	return false
 }
 
-// volatile reports whether an expression may give another value each time.
-func volatile(es ...logical.Expr) bool {
-	found := false
-	for _, e := range es {
-		logical.Walk(e, func(x logical.Expr) bool {
-			if c, ok := x.(*logical.Call); ok {
-				found = found || c.Volatile()
-			}
-			return !found
-		})
-	}
-	return found
-}
-
 // constant reports an expression that may be computed when the statement is planned: functions of the session are called for rows only.
 func constant(e logical.Expr) bool {
-	ok := !volatile(e) && len(logical.Columns(e)) == 0
+	ok := logical.Volatile(e) == nil && len(logical.Columns(e)) == 0
 	logical.Walk(e, func(x logical.Expr) bool {
 		c, is := x.(*logical.Call)
 		ok = ok && (!is || c.User == nil)

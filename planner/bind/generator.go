@@ -65,7 +65,7 @@ func (b *Binder) generatorArg(out *logical.Watermark, a ast.Node, x logical.Expr
 		out.Args = append(out.Args, lit.Value)
 		return nil
 	}
-	if volatile(x) {
+	if logical.Volatile(x) != nil {
 		return logical.Errorf(a, logical.CodeConstant, "", "the arguments of the watermark generator %s are constants or depend on the row, and %s changes by itself", name, written)
 	}
 	if !constant(x) {

@@ -225,7 +225,7 @@ func (g *groupBinder) key(e ast.Expr) (int, error) {
 		x = sb.b.coerce(e, x, types.StringType)
 	}
 	for i, o := range g.exprs {
-		if logical.Equal(o, x) && !volatile(x) {
+		if logical.Equal(o, x) && logical.Volatile(x) == nil {
 			return i, nil
 		}
 	}

@@ -164,7 +164,7 @@ func firstColumns(n logical.Node, k int) logical.Node {
 }
 
 func find(es []logical.Expr, x logical.Expr) int {
-	if volatile(x) {
+	if logical.Volatile(x) != nil {
 		return -1
 	}
 	for i, e := range es {

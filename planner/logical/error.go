@@ -33,6 +33,7 @@ const (
 
 	CodeUpdatingSink = "WEIR-1401" // changes into a sink that only adds
 	CodeSort         = "WEIR-1402"
+	CodeUnsteady     = "WEIR-1405" // another value when a row is taken back
 	CodeBatchMode    = "WEIR-1403"
 	CodeNoSource     = "WEIR-1404" // a table that cannot be read, or written
 

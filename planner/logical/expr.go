@@ -61,6 +61,20 @@ func (e *Call) Volatile() bool {
 	return f == nil || f.Volatile
 }
 
+// Volatile returns the first call in expressions that may give another value each time it is computed, or in another place; nil when there is none.
+func Volatile(es ...Expr) *Call {
+	var found *Call
+	for _, e := range es {
+		Walk(e, func(x Expr) bool {
+			if c, ok := x.(*Call); ok && found == nil && c.Volatile() {
+				found = c
+			}
+			return found == nil
+		})
+	}
+	return found
+}
+
 // Cast is CAST (Try: TRY_CAST, which gives NULL where CAST fails). Implicit casts are Casts with Implicit set.
 type Cast struct {
 	Arg      Expr

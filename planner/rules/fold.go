@@ -50,7 +50,7 @@ func foldExpr(e logical.Expr, fold Fold) (logical.Expr, error) {
 			return e, nil
 		}
 	}
-	if fold == nil || volatile(e) {
+	if fold == nil || logical.Volatile(e) != nil {
 		return e, nil
 	}
 	v, err := fold(e)

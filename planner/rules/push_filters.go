@@ -81,7 +81,7 @@ func pushed(n logical.Node, cond logical.Expr) logical.Node {
 
 // push moves one condition below the top of a plan; nil when it must stay above.
 func push(n logical.Node, cond logical.Expr) logical.Node {
-	if volatile(cond) {
+	if logical.Volatile(cond) != nil {
 		return nil
 	}
 	used := logical.Columns(cond)

@@ -43,20 +43,6 @@ func Apply(n logical.Node, o Options) (logical.Node, error) {
 	return MergeProjects(n)
 }
 
-// volatile reports whether an expression may give another value each time it is computed, or in another place.
-func volatile(es ...logical.Expr) bool {
-	found := false
-	for _, e := range es {
-		logical.Walk(e, func(x logical.Expr) bool {
-			if c, ok := x.(*logical.Call); ok {
-				found = found || c.Volatile()
-			}
-			return !found
-		})
-	}
-	return found
-}
-
 // cheap reports an expression that may be computed twice without harm.
 func cheap(e logical.Expr) bool {
 	switch e := e.(type) {
