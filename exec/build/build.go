@@ -412,12 +412,25 @@ func (b *builder) exchangeOf(in *stage, n *physical.Exchange, id string, keys []
 		keys = nil
 	}
 	merge := n.From > 1 && n.Props().Bounded
-	if merge && n.To > 1 {
-		// Several copies make rows of one row: the numbers that tell their order among those of one copy do not tell it among those of several copies behind
-		// the next exchange. So the rows go through one place, which puts them in order and numbers them anew.
+	if n.Props().Bounded && n.To > 1 && !numbered(n.Inputs()[0]) {
+		// The rows that copies make of one row are told apart by the numbers that lie between its own and the next one's: there are none where it was made of
+		// another row itself. So the rows go through one place, which puts them in order and numbers them anew.
 		in, merge = b.exchangeTask(in, id+"-order", nil, schema, 1, true, true), false
 	}
 	return b.exchangeTask(in, id, keys, schema, max(n.To, 1), n.Props().Bounded, merge)
+}
+
+// numbered reports that each row of n has a number of its own, stream.SeqStep from the next.
+func numbered(n physical.Node) bool {
+	switch n := n.(type) {
+	case *physical.Scan, *physical.Values, *physical.Union:
+		return true
+	case *physical.Exchange:
+		return n.To <= 1 && n.From > 1
+	case *physical.Calc, *physical.LocalWindowAggregate:
+		return numbered(n.Inputs()[0])
+	}
+	return false
 }
 
 // exchangeTask begins the task behind an exchange. One that merges has the rows of several copies in order, with numbers of its own.

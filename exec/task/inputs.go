@@ -75,6 +75,15 @@ func (t *inputTask) begin(ctx context.Context, snap *TaskSnapshot) error {
 	in := snap.Inputs
 	t.comb.restore(in.Marks, in.States, in.Combined)
 	t.quiet, t.seq, t.merged, t.finished = in.Idle, in.Seq, in.Merged, snap.Ended
+	if t.task.NeedSeq && len(t.task.Inputs) == 1 { // its rows that lay before another parallelism's task have not been numbered yet
+		for _, p := range t.chain.pending {
+			for i := range p.Events {
+				if e := &p.Events[i]; e.Kind == stream.EventBatch {
+					t.number(&e.Batch)
+				}
+			}
+		}
+	}
 	for i, q := range in.Queued {
 		for _, e := range q {
 			e.Batch.Retain()

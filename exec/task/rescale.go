@@ -354,6 +354,7 @@ func (r *rescaler) inputs(it *inputTask, ts *TaskSnapshot) error {
 		if in.Combined = ts.Forwarded; ts.Ended {
 			in.Combined = stream.MaxTime
 		}
+		in.Seq = r.passed(it.task)
 	}
 	for _, o := range outs {
 		var queued []stream.Event
@@ -370,6 +371,27 @@ func (r *rescaler) inputs(it *inputTask, ts *TaskSnapshot) error {
 		in.Bound = append(in.Bound, Bound{Before: o.forwarded})
 	}
 	return nil
+}
+
+// passed is how many rows the producers of a task's first input have made so far: a task that is new numbers its rows behind them, since there may be state
+// of them.
+func (r *rescaler) passed(t *Task) (n int64) {
+	var x ExchangeShape
+	for _, s := range r.j.g.shape() {
+		if s.ID == t.ID {
+			x = s.Inputs[0]
+		}
+	}
+	from := x.From
+	for _, p := range r.j.g.Tasks {
+		if p.ID == x.Task && from == "" && len(p.Head) > 0 {
+			from = p.Head[len(p.Head)-1].ID
+		}
+	}
+	for _, part := range r.old.Tasks {
+		n += part.Counters[from][exec.RowsOut]
+	}
+	return n
 }
 
 // output is what is known of what a writer has sent.
@@ -561,11 +583,7 @@ func (r *rescaler) waiting(olds []*TaskSnapshot) (out []stream.Batch, err error)
 					for k := range e.Batch.Len() {
 						l.bound = l.key(k)
 						row := e.Batch.Row(k)
-						w := waitingRow{l.bound, i, p, e.Batch, row}
-						if k > 0 && e.Batch.Kind(row) == stream.UpdateAfter && e.Batch.Kind(e.Batch.Row(k-1)) == stream.UpdateBefore { // an update stays together
-							w.key = rows[len(rows)-1].key
-						}
-						rows = append(rows, w)
+						rows = append(rows, waitingRow{l.bound, i, p, e.Batch, row})
 					}
 				}
 			}
