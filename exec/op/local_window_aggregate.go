@@ -14,7 +14,7 @@ import (
 // LocalWindowAggregate is the first phase of a window aggregate: it turns each batch into one partial row for each group and slice, and keeps nothing
 // from batch to batch, so that several workers can run it. Late rows are judged here, by Before. A partial row has the key columns, slice_end and
 // first_end (wall clock microseconds: the slice, and the first window that takes the rows), and the state columns of the calls; partial rows come in the
-// order of their groups' first rows, and Seq is that of the first row. Only for calls that CanSplitPhases allows.
+// order of their groups' first rows, and have Seq and Before of the first row. Only for calls that CanSplitPhases allows.
 type LocalWindowAggregate struct {
 	exec.Base
 	cfg    WindowAggregateConfig // Properties, Schema and Exact are not used
@@ -160,16 +160,17 @@ func (o *LocalWindowAggregate) partials(b *stream.Batch, table *state.Table, row
 	cols = append(cols, o.aggs.state(mem, nil)...)
 	p := stream.Batch{Record: newRecord(o.schema, cols, n)}
 	if b.Seq != nil {
-		p.Seq = make([]int64, 0, n)
+		first := make([]int32, 0, n) // row of each group
 		for i, id := range o.ids {
-			if int(id) == len(p.Seq) {
-				r := i
+			if int(id) == len(first) {
+				r := int32(i)
 				if rows != nil {
-					r = int(rows[i])
+					r = rows[i]
 				}
-				p.Seq = append(p.Seq, b.Seq[r])
+				first = append(first, r)
 			}
 		}
+		p.Seq, p.Before = takeSide(b.Seq, first), takeSide(b.Before, first)
 	}
 	return p
 }
