@@ -209,6 +209,9 @@ type Decoded struct {
 	// the error instead (*BadRecord is an error). Which policy holds: Scan.KeepBad lists each bad record; with '<format>.ignore-parse-errors' a record
 	// that can be cut into fields keeps the good ones, the bad fields are NULL (as in Flink), and it is listed with Kept; else fail.
 	Bad []BadRecord
+	// Position tells the record that a row came from, for messages: its line number from 1, or its offset. nil where records have none. It is called before
+	// the next Decode of the decoder, if at all.
+	Position func(row int) int64
 }
 
 // BadRecord is a record that is no row, or one with fields that had to be read as NULL: data, not a crash.

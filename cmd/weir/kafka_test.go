@@ -110,6 +110,39 @@ func TestKafka(t *testing.T) {
 }
 
 // TestBroker runs the broker as a user does, and a query that waits for rows beside it.
+// TestKafkaTimeless: a record without event time, or from the future, is named by its offset, whatever lies before it.
+func TestKafkaTimeless(t *testing.T) {
+	seeds, put := topics(t, "times")
+	put("times", 0, `{"id":1}`, `{"id":1,"ts":"2024-05-01 10:00:00"}`)
+	put("times", 0, `{"id":2}`, "")
+	put("times", 0, `{"id":3}`, `not json`)
+	put("times", 0, `{"id":4}`, `{"id":4}`)
+	put("times", 0, `{"id":5}`, `{"id":5,"ts":"9999-05-01 10:00:00"}`)
+	with := func(options ...string) []string {
+		return append(options, "topic=times", "scan.bounded.mode=latest-offset", "scan.watermark.max-future=1 d", "scan.watermark.future-rows=fail")
+	}
+	plain := with("connector=kafka", "scan.startup.mode=earliest-offset", "format=json", "json.ignore-parse-errors=true")
+	upsert := with("connector=upsert-kafka", "key.format=json", "value.format=json", "value.json.ignore-parse-errors=true")
+	for _, c := range []struct {
+		columns string
+		options []string
+	}{
+		{"id INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts", plain},
+		{"id INT, ts TIMESTAMP(3), p INT METADATA FROM 'partition', WATERMARK FOR ts AS ts", plain},
+		{"id INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts, PRIMARY KEY (id) NOT ENFORCED", upsert},
+	} {
+		for options, want := range map[string]string{
+			"scan.watermark.null-rows=fail": "times-0:3: event time column ts is NULL: set",
+			"scan.watermark.null-rows=drop": "times-0:4: event time column ts is more than 24h0m0s ahead of processing time: set",
+		} {
+			status, _, errOut := call("", "-c", table("times", c.columns, seeds, append(slices.Clone(c.options), options)...)+"SELECT id FROM times", "--format=csv", "--quiet")
+			if status != 1 || !strings.Contains(errOut, want) {
+				t.Errorf("%s, %s: status %d, %s\nwant %s", c.columns, options, status, errOut, want)
+			}
+		}
+	}
+}
+
 func TestBroker(t *testing.T) {
 	for _, c := range []struct{ args, err string }{
 		{"--listen here", "it must be host:port"},

@@ -176,8 +176,17 @@ func (b *badRecord) Unwrap() error { return b.BadRecord }
 func (d *decoding) decode(ctx context.Context, p partition, recs []*kgo.Record, env *connectors.Env, mem memory.Allocator) (connectors.Decoded, error) {
 	if d.key.proto == nil {
 		out, of, err := d.values(ctx, p, recs, env, mem)
-		if err != nil || d.plain {
+		if err != nil {
 			return out, err
+		}
+		if d.plain {
+			out.Position = func(row int) int64 {
+				if of != nil {
+					row = int(of[row])
+				}
+				return recs[row].Offset
+			}
+			return out, nil
 		}
 		return d.assemble(out, of, nil, nil, recs, mem)
 	}
@@ -372,6 +381,7 @@ func (d *decoding) assemble(v connectors.Decoded, of []int32, keys arrow.RecordB
 		}
 	}
 	v.Batch = stream.Batch{Record: array.NewRecordBatch(d.schema, cols, int64(n)), Kinds: kinds}
+	v.Position = func(row int) int64 { return recs[record(row)].Offset }
 	return v, nil
 }
 

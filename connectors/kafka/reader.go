@@ -146,7 +146,7 @@ func (r *reader) Next(ctx context.Context) (connectors.Block, error) {
 	}
 	if len(recs) > 0 {
 		b.Bytes = taken
-		b.Decode = r.s.dec.block(r.part, recs, s.env)
+		b.Decode = recycling(recs, r.s.dec.block(r.part, recs, s.env))
 	}
 	return b, nil
 }

@@ -113,7 +113,7 @@ func (s *source) begin(ctx context.Context, env *connectors.Env) error {
 		wait = min(wait, 100*time.Millisecond) // all is there: a wait is for nothing, and a partition that is resumed comes late
 	}
 	opts := []kgo.Opt{
-		kgo.FetchMaxBytes(firstFetch), kgo.FetchMaxPartitionBytes(firstFetch), kgo.FetchMinBytes(int32(p.int("fetch.min.bytes", 1))), kgo.WithHooks(&s.sizes),
+		kgo.FetchMaxBytes(firstFetch), kgo.FetchMaxPartitionBytes(firstFetch), kgo.FetchMinBytes(int32(p.int("fetch.min.bytes", 1))), kgo.WithHooks(&s.sizes), kgo.WithPools(&slabs{}),
 		kgo.FetchMaxWait(wait), kgo.KeepControlRecords(), kgo.KeepRetryableFetchErrors(), kgo.ConsumeResetOffset(kgo.NoResetOffset()),
 	}
 	if p.committed() {

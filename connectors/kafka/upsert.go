@@ -53,6 +53,9 @@ func (c Upsert) Table(ctx context.Context, decl connectors.Declaration) (connect
 		return nil, err
 	}
 	t.start = when{mode: "earliest-offset"}
+	if rows, every := t.flushing(); (rows > 0) != (every > 0) {
+		return nil, fmt.Errorf("'sink.buffer-flush.max-rows' and 'sink.buffer-flush.interval' act together only: set both above 0, or neither")
+	}
 	return t, t.finish()
 }
 
@@ -70,10 +73,14 @@ type buffer struct {
 	bytes int64
 }
 
+// flushing is how many keys a sink keeps the changes of at most, and for how long; 0 for none.
+func (t *table) flushing() (rows int64, every time.Duration) {
+	return connectors.GetInt(t.opts, "sink.buffer-flush.max-rows", 0), connectors.GetDuration(t.opts, "sink.buffer-flush.interval", 0)
+}
+
 // newBuffer returns the buffer of a sink, nil when its table wants none.
 func newBuffer(s *sink) *buffer {
-	every := connectors.GetDuration(s.t.opts, "sink.buffer-flush.interval", 0)
-	rows := connectors.GetInt(s.t.opts, "sink.buffer-flush.max-rows", 0)
+	rows, every := s.t.flushing()
 	if !s.t.upsert || rows <= 0 || every <= 0 {
 		return nil
 	}

@@ -82,6 +82,7 @@ type block struct {
 	dropped    []int       // for each row that was dropped for having no event time, the number of rows before it
 	now        time.Time   // processing time by which rows are judged to be too far ahead
 	futureAt   int         // first row that is too far ahead when that is an error, else -1
+	place      string      // of the first of these, with ": " behind; empty where records have no positions
 	future     []int       // for each row that is too far ahead, kept or dropped, the number of rows before it
 	futureGone bool        // those were dropped
 	// State of the split's generator before the block, what its clock showed, and its arguments for each row; nil when none depends on the row.
@@ -154,6 +155,13 @@ func (s *source) decode(ctx context.Context, w *worker, b *block) {
 		return
 	}
 	b.rec, b.kinds, b.bad = dec.Batch.Record, dec.Batch.Kinds, dec.Bad
+	// place names a row as the user finds it.
+	place := func(row int) string {
+		if dec.Position == nil {
+			return ""
+		}
+		return fmt.Sprintf("%s:%d: ", b.split.spec.ID, dec.Position(dec.Batch.Row(row)))
+	}
 	if sel := dec.Batch.Selection; sel != nil {
 		if err := b.compact(s, sel); err != nil {
 			b.err = err
@@ -195,7 +203,7 @@ func (s *source) decode(ctx context.Context, w *worker, b *block) {
 		case NullFail:
 			for i := range b.event {
 				if b.timeless(i) {
-					b.nullAt = i
+					b.nullAt, b.place = i, place(i)
 					break
 				}
 			}
@@ -208,6 +216,9 @@ func (s *source) decode(ctx context.Context, w *worker, b *block) {
 	if s.spec.MaxFuture > 0 {
 		if b.err = b.guard(s); b.err != nil {
 			return
+		}
+		if b.futureAt >= 0 && b.nullAt < 0 {
+			b.place = place(b.futureAt + sort.SearchInts(b.dropped, b.futureAt+1)) // of the rows before some were taken out
 		}
 	}
 	b.lowEvent = stream.MaxTime
@@ -481,13 +492,19 @@ func (s *source) check(b *block) error {
 			return err
 		}
 	}
+	row := func(at int) string {
+		if b.place != "" {
+			return ""
+		}
+		return fmt.Sprintf(" in row %d of %s", b.split.rows+int64(at-b.next)+1, b.split.spec.ID)
+	}
 	if b.nullAt >= b.next {
-		return fmt.Errorf("table %s: event time column %s is NULL in row %d of %s: set 'scan.watermark.null-rows' to 'drop' or 'keep' to go on without it",
-			s.spec.Table, s.spec.TimeColumn, b.split.rows+int64(b.nullAt-b.next)+1, b.split.spec.ID)
+		return fmt.Errorf("table %s: %sevent time column %s is NULL%s: set 'scan.watermark.null-rows' to 'drop' or 'keep' to go on without it",
+			s.spec.Table, b.place, s.spec.TimeColumn, row(b.nullAt))
 	}
 	if b.futureAt >= b.next {
-		return fmt.Errorf("table %s: event time column %s is more than %s ahead of processing time in row %d of %s: set 'scan.watermark.future-rows' to 'drop' or "+
-			"'keep' to go on", s.spec.Table, s.spec.TimeColumn, s.spec.MaxFuture, b.split.rows+int64(b.futureAt-b.next)+1, b.split.spec.ID)
+		return fmt.Errorf("table %s: %sevent time column %s is more than %s ahead of processing time%s: set 'scan.watermark.future-rows' to 'drop' or 'keep' to go on",
+			s.spec.Table, b.place, s.spec.TimeColumn, s.spec.MaxFuture, row(b.futureAt))
 	}
 	return nil
 }

@@ -205,7 +205,7 @@ func (d *decoder) Decode(ctx context.Context, data []byte, at connectors.RecordP
 	for i, c := range d.cols {
 		cols[i] = c.Finish()
 	}
-	return connectors.Decoded{Batch: stream.Batch{Record: colbuf.Record(d.schema, cols, r.rows)}, Bad: r.bad}, nil
+	return connectors.Decoded{Batch: stream.Batch{Record: colbuf.Record(d.schema, cols, r.rows)}, Bad: r.bad, Position: r.position}, nil
 }
 
 // step is a column of the file: how it is read, nothing when it is not wanted.
@@ -225,6 +225,24 @@ type run struct {
 	rows  int
 	utf8  bool
 	bad   []connectors.BadRecord
+	// lines are those of the rows from row plain on; a row before is the line of its number.
+	plain int
+	lines []int64
+}
+
+// position is the line that a row begins on.
+func (r *run) position(row int) int64 {
+	if row < r.plain {
+		return r.at.Line + int64(row)
+	}
+	return r.lines[row-r.plain]
+}
+
+// note keeps the line of the rows since the last one.
+func (r *run) note(line int64) {
+	for r.plain+len(r.lines) < r.rows {
+		r.lines = append(r.lines, line)
+	}
 }
 
 // all reads the block. The fast way takes rows one behind the other and looks for delimiters only; it may run over a line end when a row has too few
@@ -246,6 +264,7 @@ func (r *run) all(lines int) error {
 		// As many line ends as rows and as many delimiters as rows have: no cell has run over either.
 		if p == len(body) && r.rows == lines && bytes.Count(body, r.delims()) == lines*(len(r.l.to)-1) {
 			r.line += int64(lines)
+			r.plain = r.rows
 			return r.slowFrom(len(body))
 		}
 		for _, c := range d.cols {
@@ -266,6 +285,7 @@ func (r *run) all(lines int) error {
 		if r.utf8 && !(d.cfg.comments && r.data[p] == '#') && (!quotes || bytes.IndexByte(r.data[p:e], d.cfg.quote) < 0) {
 			if next, ok := r.fast(r.data[:e], p, true); ok && next == e {
 				p = e
+				r.note(r.line)
 				r.line++
 				continue
 			}
@@ -543,6 +563,7 @@ func (r *run) slow(p int) (int, error) {
 		r.bad = append(r.bad, connectors.BadRecord{Raw: bytes.Clone(raw), Err: why, Split: r.at.Split, Position: line, Row: r.rows, Kept: true})
 	}
 	r.rows++
+	r.note(line)
 	return next, nil
 }
 

@@ -171,7 +171,7 @@ func (d *decoder) Decode(ctx context.Context, data []byte, at connectors.RecordP
 	for i, c := range d.top.cols {
 		cols[i] = c.Finish()
 	}
-	return connectors.Decoded{Batch: stream.Batch{Record: colbuf.Record(d.schema, cols, r.rows)}, Bad: r.bad}, nil
+	return connectors.Decoded{Batch: stream.Batch{Record: colbuf.Record(d.schema, cols, r.rows)}, Bad: r.bad, Position: r.position}, nil
 }
 
 // run is one call of Decode.
@@ -182,6 +182,16 @@ type run struct {
 	rows int
 	utf8 bool
 	bad  []connectors.BadRecord
+	// lines are those of the rows, when the block is read line by line.
+	lines []int64
+}
+
+// position is the line of a row.
+func (r *run) position(row int) int64 {
+	if row < len(r.lines) {
+		return r.lines[row]
+	}
+	return r.at.Line + int64(row)
 }
 
 // all reads the block. The fast way takes one object behind the other without looking for line ends first; a quote that is not closed could make it run
@@ -222,6 +232,7 @@ func (r *run) all(lines int) error {
 		r.rows, r.bad = 0, nil
 	}
 	line := r.at.Line
+	r.lines = make([]int64, 0, lines+1)
 	for p := 0; p < len(r.data); line++ {
 		e := bytes.IndexByte(r.data[p:], '\n')
 		if e < 0 {
@@ -229,6 +240,9 @@ func (r *run) all(lines int) error {
 		}
 		if err := r.line(r.data[p:p+e], line); err != nil {
 			return err
+		}
+		for len(r.lines) < r.rows {
+			r.lines = append(r.lines, line)
 		}
 		p += e + 1
 	}

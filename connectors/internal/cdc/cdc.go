@@ -181,7 +181,13 @@ func (d *decoder) Decode(ctx context.Context, data []byte, at connectors.RecordP
 			lines[len(lines)-1] = []byte{}
 		}
 	}
-	out, _, err := d.DecodeMessages(ctx, connectors.Messages{Split: at.Split, Values: lines, Offset: func(i int) int64 { return at.Line + int64(i) }}, mem)
+	out, of, err := d.DecodeMessages(ctx, connectors.Messages{Split: at.Split, Values: lines, Offset: func(i int) int64 { return at.Line + int64(i) }}, mem)
+	out.Position = func(row int) int64 {
+		if of != nil {
+			row = int(of[row])
+		}
+		return at.Line + int64(row)
+	}
 	return out, err
 }
 
