@@ -121,7 +121,7 @@ func (b *builder) needs(n physical.Node) {
 				ask(in, need)
 			}
 		case *physical.Exchange:
-			if n.From > 1 && n.Props().Bounded {
+			if merged(n) {
 				ask(in, max(need, physical.NeedExact))
 			} else {
 				ask(in, need)
@@ -411,13 +411,18 @@ func (b *builder) exchangeOf(in *stage, n *physical.Exchange, id string, keys []
 	if n.Kind == physical.Gather {
 		keys = nil
 	}
-	merge := n.From > 1 && n.Props().Bounded
-	if n.Props().Bounded && n.To > 1 && !numbered(n.Inputs()[0]) {
+	merge := merged(n)
+	if merge && n.To > 1 {
 		// The rows that copies make of one row are told apart by the numbers that lie between its own and the next one's: there are none where it was made of
 		// another row itself. So the rows go through one place, which puts them in order and numbers them anew.
 		in, merge = b.exchangeTask(in, id+"-order", nil, schema, 1, true, true), false
 	}
 	return b.exchangeTask(in, id, keys, schema, max(n.To, 1), n.Props().Bounded, merge)
+}
+
+// merged reports that the rows of an exchange go through one place that puts them in order.
+func merged(n *physical.Exchange) bool {
+	return n.Props().Bounded && (n.From > 1 || n.To > 1 && !numbered(n.Inputs()[0]))
 }
 
 // numbered reports that each row of n has a number of its own, stream.SeqStep from the next.
