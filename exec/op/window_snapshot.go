@@ -72,8 +72,8 @@ func (w *windowState) snapshotNumbers() (func(born int64) int64, int64) {
 	all = slices.Compact(all)
 	return func(born int64) int64 {
 		i, _ := slices.BinarySearch(all, born)
-		return int64(i)
-	}, int64(len(all))
+		return int64(i) * stream.SeqStep
+	}, int64(len(all)) * stream.SeqStep
 }
 
 func (w *windowState) snapshot(to exec.StateWriter) error {
