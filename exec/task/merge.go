@@ -92,9 +92,7 @@ func (l *lane) runEnd(me int, bound Bound, other int) int {
 	if rest > 0 && !past(0) {
 		to += sort.Search(rest, past)
 	}
-	// The two rows of an update of a source may lie at different watermarks. Rows that copies have made of one row lie together by their numbers, and a filter
-	// may have left one half of an update only.
-	if b := l.batch; l.own && b.Kinds != nil && to < n && b.Kinds[b.Row(to-1)] == stream.UpdateBefore && b.Kinds[b.Row(to)] == stream.UpdateAfter {
+	if b := l.batch; b.Kinds != nil && to < n && b.Kinds[b.Row(to-1)] == stream.UpdateBefore {
 		to++
 	}
 	return to

@@ -583,7 +583,11 @@ func (r *rescaler) waiting(olds []*TaskSnapshot) (out []stream.Batch, err error)
 					for k := range e.Batch.Len() {
 						l.bound = l.key(k)
 						row := e.Batch.Row(k)
-						rows = append(rows, waitingRow{l.bound, i, p, e.Batch, row})
+						w := waitingRow{l.bound, i, p, e.Batch, row}
+						if k > 0 && e.Batch.Kind(row) == stream.UpdateAfter && e.Batch.Kind(e.Batch.Row(k-1)) == stream.UpdateBefore { // an update stays together
+							w.key = rows[len(rows)-1].key
+						}
+						rows = append(rows, w)
 					}
 				}
 			}
