@@ -31,6 +31,11 @@ func (a *app) checkCmd() *cobra.Command {
 		Short: "Parse, bind and plan only: errors, unbounded state, what Flink would refuse",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
+			db, err := a.open() // one session for all scripts, as `weir run` has it
+			if err != nil {
+				return err
+			}
+			defer db.Close()
 			found := []finding{}
 			for _, name := range args {
 				text, err := a.read(name)
@@ -38,7 +43,7 @@ func (a *app) checkCmd() *cobra.Command {
 					fmt.Fprintf(a.err, "weir: %v\n", err)
 					return exitError(shell.ExitFailed)
 				}
-				fs, err := a.checkText(text, name, portable)
+				fs, err := a.checkText(db, text, name, portable)
 				if err != nil {
 					return err
 				}
@@ -53,12 +58,7 @@ func (a *app) checkCmd() *cobra.Command {
 	return cmd
 }
 
-func (a *app) checkText(text, name string, portable bool) ([]finding, error) {
-	db, err := a.open()
-	if err != nil {
-		return nil, err
-	}
-	defer db.Close()
+func (a *app) checkText(db *weir.DB, text, name string, portable bool) ([]finding, error) {
 	var found []finding
 	behind := 0 // the statement before
 	for _, st := range weir.Split(text).Statements {
@@ -119,13 +119,18 @@ func (a *app) explainCmd() *cobra.Command {
 		Short: "Print the plans of a script's queries; statements of the catalog are carried out",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
+			db, err := a.open()
+			if err != nil {
+				return err
+			}
+			defer db.Close()
 			for _, name := range args {
 				text, err := a.read(name)
 				if err != nil {
 					fmt.Fprintf(a.err, "weir: %v\n", err)
 					return exitError(shell.ExitFailed)
 				}
-				if err := a.explainText(text, name, asJSON); err != nil {
+				if err := a.explainText(db, text, name, asJSON); err != nil {
 					return err
 				}
 			}
@@ -137,12 +142,7 @@ func (a *app) explainCmd() *cobra.Command {
 	return cmd
 }
 
-func (a *app) explainText(text, name string, asJSON bool) error {
-	db, err := a.open()
-	if err != nil {
-		return err
-	}
-	defer db.Close()
+func (a *app) explainText(db *weir.DB, text, name string, asJSON bool) error {
 	r, err := a.runner(db)
 	if err != nil {
 		return err

@@ -75,7 +75,9 @@ func TestCommandLine(t *testing.T) {
 		{"help", []string{"--help"}, "", 0, `Available Commands`, ``},
 		{"explain", []string{"explain", good}, "", 0, `Sink`, ``},
 		{"explain error", []string{"explain", bad}, "", 1, `Collect`, `:3:3: `},
-		{"check", []string{"check", good, use}, "", 1, `^error: ` + regexp.QuoteMeta(use) + `:1:15: `, ``},
+		{"check", []string{"check", use}, "", 1, `^error: ` + regexp.QuoteMeta(use) + `:1:15: `, ``},
+		{"check two in one session", []string{"check", good, use}, "", 0, ``, ``},
+		{"explain two in one session", []string{"explain", good, use}, "", 0, `Sink(.|\n)*Collect`, ``},
 		{"check fine", []string{"check", good}, "", 0, ``, ``},
 		{"test nothing", []string{"test", t.TempDir()}, "", 2, ``, `no \*.slt`},
 	} {
