@@ -286,7 +286,7 @@ func (s *repl) adopt() {
 				entry.Error = err.Error()
 				text = fmt.Sprintf("job %s %s: %v", j.ID(), j.State(), err)
 			default:
-				text += summary(fmt.Sprintf("%s: %d %s written", j.Name(), st.RowsOut, plural(st.RowsOut, "row")), st, 0)
+				text += summary(j.Name()+": "+written(j.State(), st.RowsOut), st, 0)
 			}
 			s.tell(text)
 		})
@@ -313,6 +313,6 @@ func (s *repl) leave() {
 	wg.Wait()
 	for _, j := range jobs {
 		st := j.Stats()
-		s.r.note(summary(fmt.Sprintf("%s: %d %s written", j.Name(), st.RowsOut, plural(st.RowsOut, "row")), st, 0))
+		s.r.note(summary(j.Name()+": "+written(j.State(), st.RowsOut), st, 0))
 	}
 }

@@ -283,7 +283,7 @@ func (r *Runner) runInsert(soft, hard context.Context, job *weir.Job, entry *Sta
 	unwatch()
 	s := job.Stats()
 	entry.Stats, entry.Watermark = s, watermarkOf(s)
-	head := fmt.Sprintf("%d %s written", s.RowsOut, plural(s.RowsOut, "row"))
+	head := written(job.State(), s.RowsOut)
 	if soft.Err() != nil {
 		head, err = "stopped: "+head, errStopped
 	}
@@ -356,7 +356,17 @@ func (r *Runner) endJob(b *background) {
 	if err := j.Err(); err != nil {
 		entry.Error = err.Error()
 	}
-	r.note(summary(fmt.Sprintf("%s: %d %s written", j.Name(), s.RowsOut, plural(s.RowsOut, "row")), s, 0))
+	r.note(summary(j.Name()+": "+written(j.State(), s.RowsOut), s, 0))
+}
+
+// written tells how many rows an INSERT has written. One that has failed, or was ended at once, has given them to its sink only: what a sink has not
+// committed may be missing.
+func written(state weir.JobState, n int64) string {
+	rows := fmt.Sprintf("%d %s", n, plural(n, "row"))
+	if state == weir.JobFailed || state == weir.JobCanceled {
+		return fmt.Sprintf("%s: %s given to the sink, of which those since its last commit may be missing", state, rows)
+	}
+	return rows + " written"
 }
 
 // Close stops what still runs.

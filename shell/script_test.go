@@ -249,8 +249,21 @@ SELECT id FROM e;`
 	}
 	// Alone it makes the status 1.
 	_, text, status := runText(t, nil, strings.TrimSuffix(sql, "SELECT id FROM e;"))
-	if status != ExitFailed || strings.Count(text, "error: ") != 1 {
+	if status != ExitFailed || strings.Count(text, "error: ") != 1 || !strings.Contains(text, "failed: 0 rows given to the sink") {
 		t.Errorf("status %d, %s", status, text)
+	}
+}
+
+// TestWritten: rows of an INSERT that did not end in order are not said to be written.
+func TestWritten(t *testing.T) {
+	for state, want := range map[weir.JobState]string{
+		weir.JobFinished: "2 rows written",
+		weir.JobFailed:   "failed: 2 rows given to the sink, of which those since its last commit may be missing",
+		weir.JobCanceled: "canceled: 2 rows given to the sink, of which those since its last commit may be missing",
+	} {
+		if got := written(state, 2); got != want {
+			t.Errorf("%s: %s", state, got)
+		}
 	}
 }
 
