@@ -62,6 +62,9 @@ type SourceSnapshot struct {
 	Ended    bool
 	Short    bool // nobody wanted the rest
 	Vacant   bool // it was idle because there was no split that could speak
+	// Last is the place in Splits, from 1, of the split of the last row while it is not known whether it goes on, else 0. Its end may
+	// raise the watermark before the next row.
+	Last int
 	// Allowed is the highest watermark that alignment reads on from, as of the last of its Updates, AlignAt when it is found anew.
 	Allowed stream.Time
 	AlignAt time.Time

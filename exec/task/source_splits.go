@@ -43,6 +43,9 @@ func (s *source) findSplits(ctx context.Context, snap *TaskSnapshot) error {
 			s.comb.marks[sp.input], s.comb.states[sp.input] = ss.Watermark, ss.State
 			sp.lastLife = sp.lastLife.Add(-ss.Silent)
 		}
+		if from.Last > 0 {
+			s.last = s.splits[from.Last-1]
+		}
 		s.comb.combined = from.Combined
 		s.restoreAlignment(from)
 		if !s.ordered { // what came since; of a bounded scan the list is fixed at its start

@@ -81,6 +81,9 @@ func (s *source) position() *SourceSnapshot {
 		}
 		ss.Position = slices.Clone(ss.Position)
 		out.Splits = append(out.Splits, ss)
+		if sp == s.last {
+			out.Last = len(out.Splits)
+		}
 	}
 	return out
 }
