@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/weir-sql/weir/connectors"
+	"github.com/weir-sql/weir/exec"
 	"github.com/weir-sql/weir/exec/stream"
 )
 
