@@ -104,9 +104,11 @@ func TestExactlyOnce(t *testing.T) {
 		other.Partition = 1
 		s, next = open(env), open(other)
 		put(s, "one")
+		one := prepare(s, 1) // sent: it lies before the other's
 		put(next, "two")
-		commit(s, prepare(s, 1))
-		commit(next, prepare(next, 1))
+		two := prepare(next, 1)
+		commit(s, one)
+		commit(next, two)
 		for _, s := range []connectors.Sink{s, next} {
 			if err := s.Close(); err != nil {
 				t.Error(err)

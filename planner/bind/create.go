@@ -472,6 +472,10 @@ func (d *declaration) finishWatermark(n ast.Node) error {
 		return logical.Errorf(n, logical.CodeUnknownColumn, columnHint(w.Column, d.t.Schema().Names()), "WATERMARK: column '%s' does not exist", w.Column)
 	}
 	c := &d.t.Columns[i]
+	if c.Type.Attr == types.Proctime { // Flink refuses it, too
+		return logical.Errorf(n, logical.CodeTimeAttr, "leave the WATERMARK away: windows over "+logical.QuoteName(w.Column)+" go by the clock",
+			"WATERMARK: column '%s' is processing time, which has no watermark", w.Column)
+	}
 	c.Type.Attr = types.NoTimeAttr
 	if !c.Type.IsTimestamp() || c.Type.Precision > 6 {
 		hint := "declare it TIMESTAMP(3) or TIMESTAMP_LTZ(3)"
