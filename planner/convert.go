@@ -24,7 +24,7 @@ type converter struct {
 	late      map[logical.Node]physical.Node // and a logical.BadRecords
 	lateRoots []physical.Node
 	ttl       time.Duration // table.exec.state.ttl
-	shown     *logical.Call // a CURRENT_WATERMARK that reads the rows of what is being converted
+	shown     bool          // a CURRENT_WATERMARK reads the rows of what is being converted
 }
 
 // shared is a scan with several readers.
@@ -249,7 +249,7 @@ func (c *converter) byKey(n physical.Node, keys []int) physical.Node {
 func (c *converter) aggregate(a *logical.Aggregate, final bool) (physical.Node, error) {
 	shown := c.shown
 	if a.Window == nil || a.Window.Proctime {
-		c.shown = nil
+		c.shown = false
 	}
 	in, err := c.convert(a.In, final)
 	c.shown = shown
@@ -329,7 +329,7 @@ func (c *converter) windowAggregate(a *logical.Aggregate, in physical.Node, emit
 	g := physical.WindowGrouping{Window: *a.Window, GroupBy: a.GroupBy, Aggregates: a.Aggregates, WindowColumns: a.WindowColumns}
 	// Partial rows have neither an order nor the values of DISTINCT.
 	onePhase := slices.ContainsFunc(a.Aggregates, func(x logical.AggregateCall) bool { return x.OrderDependent || x.Distinct })
-	if c.shown != nil && !a.Window.Proctime {
+	if c.shown && !a.Window.Proctime {
 		in = c.single(in)
 		w := physical.NewWindowAggregate(in, g)
 		if emit != nil {

@@ -8,13 +8,6 @@ import "github.com/weir-sql/weir/planner/logical"
 // share of the rows only, and batches have several: such windows run in one copy, and all before them row by row.
 func (c *converter) reading(exprs ...logical.Expr) func() {
 	before := c.shown
-	for _, e := range exprs {
-		logical.Walk(e, func(x logical.Expr) bool {
-			if f, ok := x.(*logical.Call); ok && f.Name == "CURRENT_WATERMARK" {
-				c.shown = f
-			}
-			return true
-		})
-	}
+	c.shown = c.shown || logical.ReadsWatermark(exprs...)
 	return func() { c.shown = before }
 }

@@ -542,11 +542,11 @@ func (o *EmittingWindowAggregate) advance(wm stream.Time, out exec.Output) error
 
 // before is the watermark before a result that the watermark at releases.
 func (o *EmittingWindowAggregate) before(at stream.Time) stream.Time {
-	// What this copy has seen of the watermark depends on its share of the rows; results of copies and of inputs are put in order by what does not. The end
-	// of a lateness is before a window that closes at the same watermark.
-	if o.cfg.Shown { // it is the only copy
+	if o.cfg.Shown { // it is the only copy, and told of every watermark
 		return o.last
 	}
+	// What this copy has seen of the watermark depends on its share of the rows; results of copies and of inputs are put in order by what does not. The end
+	// of a lateness is before a window that closes at the same watermark.
 	return max(o.last, o.forwarded(at.Add(-1)))
 }
 

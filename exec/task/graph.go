@@ -34,7 +34,7 @@ type Task struct {
 	Ordered bool
 	// Schema, when set, is what the merged rows have: a union's inputs may differ in names and nullability.
 	Schema *arrow.Schema
-	// NeedSeq asks for new sequence numbers for the merged rows (a union, whose inputs each have their own).
+	// NeedSeq asks for new sequence numbers for the merged rows (a union, whose inputs each have their own; rows of rows that copies have made).
 	NeedSeq bool
 	// Steps has an ordered merge tell each watermark that its inputs tell on its own (NeedSteps), in the order of the merge: it takes no more of them
 	// than one at a time.

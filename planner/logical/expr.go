@@ -75,6 +75,19 @@ func Volatile(es ...Expr) *Call {
 	return found
 }
 
+// ReadsWatermark reports whether one of the expressions calls CURRENT_WATERMARK.
+func ReadsWatermark(es ...Expr) bool {
+	found := false
+	for _, e := range es {
+		Walk(e, func(x Expr) bool {
+			c, ok := x.(*Call)
+			found = found || ok && c.Name == "CURRENT_WATERMARK"
+			return !found
+		})
+	}
+	return found
+}
+
 // Cast is CAST (Try: TRY_CAST, which gives NULL where CAST fails). Implicit casts are Casts with Implicit set.
 type Cast struct {
 	Arg      Expr

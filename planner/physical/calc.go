@@ -44,16 +44,7 @@ func (c *Calc) Identity() bool { return isIdentity(c.Projections, len(c.inputs[0
 
 // UsesWatermark reports whether an expression calls CURRENT_WATERMARK: Batch.Before is then needed for every row.
 func (c *Calc) UsesWatermark() bool {
-	found := false
-	for _, e := range append([]logical.Expr{c.Condition}, c.Projections...) {
-		logical.Walk(e, func(x logical.Expr) bool {
-			if f, ok := x.(*logical.Call); ok && f.Name == "CURRENT_WATERMARK" {
-				found = true
-			}
-			return !found
-		})
-	}
-	return found
+	return logical.ReadsWatermark(append([]logical.Expr{c.Condition}, c.Projections...)...)
 }
 
 // Op implements Node.
