@@ -44,6 +44,7 @@ func (p *Partitioner) Partition(b stream.Batch) ([]stream.Batch, error) {
 			return nil, err
 		}
 	}
+	seal(b.Record)
 	sels := make([][]int32, p.n)
 	n := b.Len()
 	var kinds []stream.RowKind
@@ -74,6 +75,28 @@ func (p *Partitioner) Partition(b stream.Batch) ([]stream.Batch, error) {
 	}
 	b.Release()
 	return out, nil
+}
+
+// seal has every array of a record count its NULLs: an array that is cut out of another one does so when it is first asked, which several readers may do at
+// once.
+func seal(rec arrow.RecordBatch) {
+	for _, c := range rec.Columns() {
+		sealArray(c)
+	}
+}
+
+func sealArray(a arrow.Array) {
+	a.NullN()
+	switch a := a.(type) {
+	case *array.Struct:
+		for f := range a.NumField() {
+			sealArray(a.Field(f))
+		}
+	case *array.Map: // its entries are those of the list
+		sealArray(a.ListValues())
+	case *array.List:
+		sealArray(a.ListValues())
+	}
 }
 
 // HashVersion names the hash function; it goes into the manifest of a snapshot, since state is spread by it.
