@@ -44,7 +44,7 @@ func (p *Partitioner) Partition(b stream.Batch) ([]stream.Batch, error) {
 			return nil, err
 		}
 	}
-	seal(b.Record)
+
 	sels := make([][]int32, p.n)
 	n := b.Len()
 	var kinds []stream.RowKind
@@ -77,9 +77,9 @@ func (p *Partitioner) Partition(b stream.Batch) ([]stream.Batch, error) {
 	return out, nil
 }
 
-// seal has every array of a record count its NULLs: an array that is cut out of another one does so when it is first asked, which several readers may do at
+// Seal has every array of a record count its NULLs: an array that is cut out of another one does so when it is first asked, which several readers may do at
 // once.
-func seal(rec arrow.RecordBatch) {
+func Seal(rec arrow.RecordBatch) {
 	for _, c := range rec.Columns() {
 		sealArray(c)
 	}

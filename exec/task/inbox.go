@@ -255,6 +255,7 @@ func (w *writer) connect(to []*channel) {
 }
 
 func (w *writer) batch(ctx context.Context, _ int, b stream.Batch) error {
+	exchange.Seal(b.Record) // other tasks may read it, too
 	if len(w.to) == 1 {
 		return w.put(ctx, 0, stream.Event{Kind: stream.EventBatch, Batch: b})
 	}
