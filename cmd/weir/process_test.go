@@ -104,6 +104,15 @@ func (p *process) line() string {
 	return s
 }
 
+// told waits until standard error has a text, or for patience, and returns what is there.
+func (p *process) told(text string) string {
+	select {
+	case <-p.errOut.has(text):
+	case <-time.After(patience):
+	}
+	return p.errOut.String()
+}
+
 // wait returns the exit status, and the rest of what was printed.
 func (p *process) wait() (int, string) {
 	rest, _ := io.ReadAll(p.out)
@@ -172,13 +181,11 @@ func TestClosedPipe(t *testing.T) {
 func TestStatusSignal(t *testing.T) {
 	p := start(t, "-c", endless+"SELECT id FROM e", "--format", "csv")
 	p.line()
+	p.line() // a row
 	go func() { _, _ = io.Copy(io.Discard, p.out) }()
 	_ = p.Process.Signal(syscall.SIGUSR1)
 	const line = "| 1      | default_catalog.default_database.e | "
-	select {
-	case <-p.errOut.has(line):
-	case <-time.After(patience):
-	}
+	p.told(line)
 	_ = p.Process.Signal(os.Interrupt)
 	_ = p.Wait()
 	for _, want := range []string{"| job id | table ", "| holds the minimum |", line} {
@@ -194,7 +201,7 @@ func TestMetrics(t *testing.T) {
 	p.line()
 	p.line() // a row
 	go func() { _, _ = io.Copy(io.Discard, p.out) }()
-	_, rest, _ := strings.Cut(p.errOut.String(), "metrics at http://")
+	_, rest, _ := strings.Cut(p.told("/metrics\n"), "metrics at http://") // its pipe is another than that of the rows: they may be seen first
 	addr, _, _ := strings.Cut(rest, "/metrics")
 	get := func(path string) string {
 		t.Helper()
