@@ -145,11 +145,11 @@ func (o *GroupAggregate) Finish(_ context.Context, out exec.Output) error {
 			releaseAll(cols)
 			return err
 		}
-		b := stream.Batch{Record: newRecord(o.schema, append(cols, res...), len(part))}
+		b := stream.Batch{Record: newRecord(o.schema, append(cols, res...), len(part)), Before: behindAll(len(part))}
 		if len(o.born) > 0 && o.env.Partitions > 1 { // of several copies, whose results are put in order behind
-			b.Seq, b.Before = make([]int64, len(part)), make([]stream.Time, len(part))
+			b.Seq = make([]int64, len(part))
 			for i, g := range part {
-				b.Seq[i], b.Before[i] = o.born[g], stream.MaxTime
+				b.Seq[i] = o.born[g]
 			}
 		}
 		if err := out.Emit(b); err != nil {

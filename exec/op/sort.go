@@ -413,7 +413,7 @@ func (o *Sort) survivors(rec arrow.RecordBatch) ([]int32, error) {
 	return rows, nil
 }
 
-// emitTaken emits rows of rec, a batch at a time.
+// emitTaken emits rows of rec behind the end of input, a batch at a time.
 func emitTaken(env *exec.Env, schema *arrow.Schema, rec arrow.RecordBatch, rows []int32, out exec.Output) error {
 	limit := env.BatchRows
 	if limit <= 0 {
@@ -426,11 +426,20 @@ func emitTaken(env *exec.Env, schema *arrow.Schema, rec arrow.RecordBatch, rows 
 		for c := range cols {
 			cols[c] = take(env.Allocator, rec.Column(c), part)
 		}
-		if err := out.Emit(stream.Batch{Record: newRecord(schema, cols, len(part))}); err != nil {
+		if err := out.Emit(stream.Batch{Record: newRecord(schema, cols, len(part)), Before: behindAll(len(part))}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// behindAll is the Before of rows that the end of input has released: it has their place at a merge be the same whatever watermark was told last.
+func behindAll(rows int) []stream.Time {
+	out := make([]stream.Time, rows)
+	for i := range out {
+		out[i] = stream.MaxTime
+	}
+	return out
 }
 
 // Snapshot implements exec.Operator. Tables: rows in the order of arrival, retractions (numbers of the rows that take others back).
