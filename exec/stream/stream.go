@@ -149,6 +149,9 @@ type Event struct {
 	Batch     Batch
 	Watermark Time // no more rows with time <= Watermark on this input
 	Barrier   Barrier
+	// Source and Phase, of an Idle, are the source that has fallen silent or speaks again and how often it has done so: odd while it is idle.
+	Source string
+	Phase  int64
 	// Seq, of a Watermark, is also progress in sequence numbers: rows that come at this very watermark have Seq >= Seq. 0 says nothing.
 	Seq int64
 }

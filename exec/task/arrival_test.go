@@ -78,9 +78,9 @@ func TestCopiesWakeTogether(t *testing.T) {
 	it := newInputTask(&Job{o: Options{Allocator: mem, BatchRows: 8}}, &Task{ID: "gather", Partitions: 1}, 0)
 	var got takenRows
 	it.to = newFanout([]receiver{&got})
-	it.channel(0)
-	it.channel(0)
-	it.channel(1) // of another task
+	it.channel(0, "s")
+	it.channel(0, "s")
+	it.channel(1, "other")
 	ctx := context.Background()
 	take := func(channel int, e stream.Event) {
 		t.Helper()
@@ -100,27 +100,27 @@ func TestCopiesWakeTogether(t *testing.T) {
 		return stream.Event{Kind: stream.EventBatch, Batch: stream.Batch{Record: array.NewRecordBatch(fakeSchema, []arrow.Array{a, b}, 1), Before: []stream.Time{before}}}
 	}
 	mark := func(wm stream.Time) stream.Event { return stream.Event{Kind: stream.EventWatermark, Watermark: wm} }
-	idle := stream.Event{Kind: stream.EventIdle}
 	for c := range 3 {
 		take(c, mark(10))
 	}
 	take(2, mark(100))
-	take(0, idle)
+	take(0, phaseEvent("s", 1))
 	if at := it.comb.Combined(); at != 10 {
 		t.Fatalf("one of two copies is idle: the watermark is %d", at)
 	}
-	take(2, idle)
-	take(1, idle)
+	take(2, phaseEvent("other", 1))
+	take(1, phaseEvent("s", 1))
 	if !it.comb.AllIdle() {
 		t.Fatal("not idle")
 	}
 	take(0, rows(10)) // by a timer
-	take(0, idle)
 	if !it.comb.AllIdle() {
 		t.Fatal("not idle behind a timer")
 	}
+	take(0, phaseEvent("s", 2))
 	take(0, rows(50))
 	take(0, mark(60))
+	take(1, phaseEvent("s", 2))
 	take(1, rows(40))
 	take(1, mark(60))
 	if want := []stream.Time{10, 10, 40}; !slices.Equal(got.before, want) {

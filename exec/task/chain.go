@@ -27,7 +27,7 @@ type chain struct {
 	current   string                      // operator that runs now, for the message of a panic
 	pending   []Pending                   // of a restored snapshot, handed out before anything else
 	kept      map[string]map[string]int64 // counters of operators that only the plan at another parallelism has
-	quiet     bool                        // those behind have been told that it is idle
+	phases    phases                      // of sources, as those behind have been told
 	blocked   time.Duration               // for which sinks and full inboxes have held the task up
 	blocks    func(on bool)               // is told when a wait for them begins and ends; may be nil
 	onReport  func(ctx context.Context, r *report)
@@ -388,7 +388,7 @@ type receipt struct {
 
 // newChain makes the copies of a task's operators for one partition. Nothing is opened yet.
 func newChain(j *Job, t *Task, partition int) *chain {
-	c := &chain{job: j, task: t, partition: partition, current: t.ID}
+	c := &chain{job: j, task: t, partition: partition, current: t.ID, phases: phases{}}
 	c.timers.c = c
 	made := map[any]receiver{}
 	c.to = newFanout(c.receivers(t.To, made))
@@ -474,6 +474,7 @@ func (c *chain) open(ctx context.Context, snap *TaskSnapshot) error {
 	}
 	if snap != nil {
 		c.to.last = snap.Forwarded
+		maps.Copy(c.phases, snap.Phases)
 		for _, p := range snap.Pending {
 			for _, e := range p.Events {
 				e.Batch.Retain()
@@ -540,28 +541,6 @@ func (c *chain) barrier(ctx context.Context, b stream.Barrier, into *TaskSnapsho
 	}
 	for _, w := range c.writers {
 		if err := w.barrier(ctx, b); err != nil && !errors.Is(err, exec.ErrEnough) {
-			return err
-		}
-	}
-	return nil
-}
-
-// idle tells the tasks behind that this one has no say for now.
-func (c *chain) idle(ctx context.Context) error {
-	c.quiet = true
-	for _, w := range c.writers {
-		if err := w.idle(ctx); err != nil && !errors.Is(err, exec.ErrEnough) {
-			return err
-		}
-	}
-	return nil
-}
-
-// active tells the tasks behind that this one has a say again.
-func (c *chain) active(ctx context.Context) error {
-	c.quiet = false
-	for _, w := range c.writers {
-		if err := w.active(ctx); err != nil && !errors.Is(err, exec.ErrEnough) {
 			return err
 		}
 	}

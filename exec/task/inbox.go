@@ -332,13 +332,8 @@ func (w *writer) end(ctx context.Context, _ int) error {
 	return w.tell(ctx, stream.Event{Kind: stream.EventEnd})
 }
 
-func (w *writer) idle(ctx context.Context) error {
-	return w.tell(ctx, stream.Event{Kind: stream.EventIdle})
-}
-
-// active wakes the consumers' view of this producer up, without news.
-func (w *writer) active(ctx context.Context) error {
-	return w.tell(ctx, stream.Event{Kind: stream.EventWatermark, Watermark: w.last})
+func (w *writer) phase(ctx context.Context, source string, phase int64) error {
+	return w.tell(ctx, stream.Event{Kind: stream.EventIdle, Source: source, Phase: phase})
 }
 
 func (w *writer) barrier(ctx context.Context, b stream.Barrier) error {

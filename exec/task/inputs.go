@@ -35,8 +35,8 @@ type inputTask struct {
 	seq      int64
 	enough   bool
 	finished bool
-	ended    []bool // channels
-	silent   []bool // channels that said they are idle, and nothing since
+	ended    []bool   // channels
+	heard    []phases // of the sources whose rows each channel brings, as it has told of them
 }
 
 func newInputTask(j *Job, t *Task, partition int) *inputTask {
@@ -48,12 +48,16 @@ func newInputTask(j *Job, t *Task, partition int) *inputTask {
 	return it
 }
 
-// channel adds a producer of an input.
-func (t *inputTask) channel(input int) *channel {
+// channel adds a producer of an input, which brings rows of sources.
+func (t *inputTask) channel(input int, sources ...string) *channel {
+	heard := phases{}
+	for _, s := range sources {
+		heard[s] = 0
+	}
 	t.comb.Add()
 	t.lanes = append(t.lanes, lane{bound: Bound{Before: stream.MinTime}, own: len(t.task.Inputs) > 1})
 	t.replay = append(t.replay, nil)
-	t.ended, t.silent = append(t.ended, false), append(t.silent, false)
+	t.ended, t.heard = append(t.ended, false), append(t.heard, heard)
 	return t.box.add(input)
 }
 
@@ -74,7 +78,7 @@ func (t *inputTask) begin(ctx context.Context, snap *TaskSnapshot) error {
 	}
 	in := snap.Inputs
 	t.comb.restore(in.Marks, in.States, in.Combined)
-	t.quiet, t.seq, t.merged, t.finished = in.Idle, in.Seq, in.Merged, snap.Ended
+	t.seq, t.merged, t.finished = in.Seq, in.Merged, snap.Ended
 	if t.task.NeedSeq && len(t.task.Inputs) == 1 { // its rows that lay before another parallelism's task have not been numbered yet
 		for _, p := range t.chain.pending {
 			for i := range p.Events {
@@ -92,12 +96,7 @@ func (t *inputTask) begin(ctx context.Context, snap *TaskSnapshot) error {
 		t.lanes[i].bound = in.Bound[i]
 		t.ended[i] = in.States[i] == Finished
 		t.lanes[i].ended = t.ended[i]
-		t.silent[i] = in.States[i] == IdleInput
-	}
-	for i := range t.silent {
-		if in.States[i] == Active {
-			t.wakeCopies(i)
-		}
+		maps.Copy(t.heard[i], in.Heard[i])
 	}
 	return nil
 }
@@ -110,6 +109,11 @@ func (t *inputTask) panicked(operator string, p any) error {
 func (t *inputTask) run(ctx context.Context) error {
 	if err := t.replayPending(ctx); err != nil {
 		return err
+	}
+	if !t.task.Ordered && !t.finished { // at another parallelism the channels may come from elsewhere
+		if err := t.hadEnough(ctx, t.settle(ctx, t.sources()...)); err != nil {
+			return err
+		}
 	}
 	if t.finished { // before a restore
 		t.job.taskFinished()
@@ -271,26 +275,16 @@ func (t *inputTask) arrived(ctx context.Context, i int, e stream.Event) error {
 			e.Batch.Release()
 			return nil
 		}
-		t.wakeCopies(i)
-		others := t.comb.Others(i)
-		w := t.comb.Combined()
-		t.comb.Advance(i, stream.MinTime)
-		if err := t.becameActive(ctx); err != nil {
-			e.Batch.Release()
-			return err
-		}
-		mark := t.comb.Mark(i)
-		if b := e.Batch; b.Before != nil && b.Len() > 0 && len(t.box.channels) > 1 {
+		w, others, mark := t.comb.Combined(), t.comb.Others(i), t.comb.Mark(i)
+		if b := e.Batch; t.comb.State(i) == IdleInput { // given by a timer: the watermark stays
+			others = w
+		} else if b.Before != nil && b.Len() > 0 && len(t.box.channels) > 1 {
 			// The channel has come as far as its last row says, also before it says so by a watermark: rows of others are not stamped behind this one.
 			t.comb.Advance(i, b.Before[b.Row(b.Len()-1)])
 		}
 		return t.give(ctx, t.operatorInput(i), t.stampArrival(e.Batch, w, others, mark))
 	case stream.EventWatermark:
-		t.wakeCopies(i)
-		t.comb.Advance(i, e.Watermark)
-		if err := t.becameActive(ctx); err != nil {
-			return err
-		}
+		t.comb.Note(i, e.Watermark)
 		if err := t.forward(ctx, t.comb.Combined()); err != nil {
 			return err
 		}
@@ -298,14 +292,7 @@ func (t *inputTask) arrived(ctx context.Context, i int, e stream.Event) error {
 			return t.progress(ctx, e.Seq)
 		}
 	case stream.EventIdle:
-		t.silent[i] = true
-		t.comb.Idle(t.silentCopies(i)...)
-		if err := t.forward(ctx, t.comb.Combined()); err != nil {
-			return err
-		}
-		if t.comb.AllIdle() && !t.quiet {
-			return t.chain.idle(ctx)
-		}
+		return t.phased(ctx, i, e.Source, e.Phase)
 	case stream.EventBarrier: // a marker
 		return t.mark(ctx, e.Barrier.ID)
 	case stream.EventEnd:
@@ -313,42 +300,12 @@ func (t *inputTask) arrived(ctx context.Context, i int, e stream.Event) error {
 		if err := t.forward(ctx, t.comb.Combined()); err != nil && !errors.Is(err, exec.ErrEnough) {
 			return err
 		}
-		return t.endChannel(ctx, i)
+		if err := t.endChannel(ctx, i); err != nil || t.finished {
+			return err
+		}
+		return t.settle(ctx, sortedKeys(t.heard[i])...) // others may have waited for the channel to fall silent
 	}
 	return nil
-}
-
-// wakeCopies notes that channel i has a say, and with it the copies of its task: what wakes one of them up is on its way to all, and the first must not
-// take the watermark past what the others have still to say.
-func (t *inputTask) wakeCopies(i int) {
-	t.silent[i] = false
-	for k, c := range t.box.channels {
-		if k != i && c.input == t.box.channels[i].input && t.comb.State(k) == IdleInput {
-			t.comb.Advance(k, stream.MinTime)
-		}
-	}
-}
-
-// silentCopies returns the channels of the copies of i's task when all of them are silent: only then do they have no say, all at once.
-func (t *inputTask) silentCopies(i int) (out []int) {
-	for k, c := range t.box.channels {
-		if c.input != t.box.channels[i].input || t.comb.State(k) == Finished {
-			continue
-		}
-		if !t.silent[k] {
-			return nil
-		}
-		out = append(out, k)
-	}
-	return out
-}
-
-// becameActive tells the tasks behind when the inputs have a say again.
-func (t *inputTask) becameActive(ctx context.Context) error {
-	if !t.quiet || t.comb.AllIdle() {
-		return nil
-	}
-	return t.chain.active(ctx)
 }
 
 // stampArrival makes Before what the combination of all channels says: w before the batch, and at most others while the channel speaks.
@@ -485,7 +442,7 @@ func (t *inputTask) barriers(ctx context.Context) (stop, again bool, err error) 
 		return false, false, err
 	}
 	part := newTaskSnapshot()
-	in := &InputsSnapshot{Combined: t.comb.Combined(), Idle: t.quiet, Seq: t.seq, Merged: t.merged}
+	in := &InputsSnapshot{Combined: t.comb.Combined(), Seq: t.seq, Merged: t.merged}
 	part.Inputs, part.Ended = in, t.finished
 	var b stream.Barrier
 	for i, c := range t.box.channels {
@@ -501,11 +458,8 @@ func (t *inputTask) barriers(ctx context.Context) (stop, again bool, err error) 
 		b, queued = barrier, append(queued, before...)
 		in.Queued = append(in.Queued, queued)
 		in.Marks = append(in.Marks, t.comb.Mark(i))
-		st := t.comb.State(i)
-		if t.silent[i] && st == Active { // for the sake of another copy
-			st = IdleInput
-		}
-		in.States = append(in.States, st)
+		in.States = append(in.States, t.comb.State(i))
+		in.Heard = append(in.Heard, maps.Clone(t.heard[i]))
 		in.Bound = append(in.Bound, t.lanes[i].bound)
 		t.lanes[i].barred = false
 	}

@@ -104,7 +104,7 @@ func Start(ctx context.Context, g *Graph, o Options) (*Job, error) {
 		}
 	}
 	// Channels are numbered by input, then by the producer's place: ties of ordered merges are decided by that.
-	connected := map[*writer]bool{}
+	connected, feeds := map[*writer]bool{}, g.feeds()
 	for _, t := range g.Tasks {
 		for k, x := range t.Inputs {
 			for _, inst := range j.tasks {
@@ -115,7 +115,7 @@ func Start(ctx context.Context, g *Graph, o Options) (*Job, error) {
 					connected[w] = true
 					var to []*channel
 					for _, r := range readers[t] {
-						to = append(to, r.channel(k))
+						to = append(to, r.channel(k, feeds[chainOf(inst).task.ID]...))
 					}
 					w.connect(to)
 				}

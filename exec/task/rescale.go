@@ -3,6 +3,7 @@ package task
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -306,7 +307,7 @@ func (r *rescaler) task(inst instance) error {
 	if c.task.Source != nil {
 		count(c.task.Source.ID)
 		old := r.parts(c.task.ID)[0]
-		ts.Source, ts.Forwarded, ts.Ended = old.Source, old.Forwarded, old.Ended
+		ts.Source, ts.Forwarded, ts.Ended, ts.Phases = old.Source, old.Forwarded, old.Ended, old.Phases
 		return nil
 	}
 	return r.inputs(inst.(*inputTask), ts)
@@ -325,10 +326,10 @@ func (r *rescaler) inputs(it *inputTask, ts *TaskSnapshot) error {
 				e.Batch.Retain()
 			}
 		}
-		ts.Inputs, ts.Forwarded, ts.Ended = &in, olds[0].Forwarded, olds[0].Ended
+		ts.Inputs, ts.Forwarded, ts.Ended, ts.Phases = &in, olds[0].Forwarded, olds[0].Ended, olds[0].Phases
 		return nil
 	}
-	in := &InputsSnapshot{Combined: stream.MinTime, Merged: lowestMerged(olds), Idle: true}
+	in := &InputsSnapshot{Combined: stream.MinTime, Merged: lowestMerged(olds)}
 	ts.Inputs, ts.Forwarded, ts.Ended = in, stream.MaxTime, true
 	outs := make([]output, len(it.box.channels))
 	for i, ch := range it.box.channels {
@@ -336,19 +337,24 @@ func (r *rescaler) inputs(it *inputTask, ts *TaskSnapshot) error {
 	}
 	for _, o := range olds {
 		ts.Forwarded, ts.Ended = min(ts.Forwarded, o.Forwarded), ts.Ended && o.Ended
-		in.Idle = in.Idle && o.Inputs.Idle
 		in.Combined, in.Seq = max(in.Combined, o.Inputs.Combined), max(in.Seq, o.Inputs.Seq)
 	}
 	if len(olds) == 0 { // new: all that its producers have said has reached what stands behind
 		for _, o := range outs {
-			ts.Forwarded, ts.Ended, in.Idle = min(ts.Forwarded, o.forwarded), ts.Ended && o.ended, in.Idle && o.idle
+			ts.Forwarded, ts.Ended = min(ts.Forwarded, o.forwarded), ts.Ended && o.ended
 		}
 		if in.Combined = ts.Forwarded; ts.Ended {
 			in.Combined = stream.MaxTime
 		}
 		in.Seq = r.passed(it.task)
 	}
-	for _, o := range outs {
+	for i, ch := range it.box.channels {
+		heard := maps.Clone(it.heard[i])
+		maps.Copy(heard, r.made[taskKey(ch.from.c.task.ID, ch.from.c.partition)].Phases)
+		in.Heard = append(in.Heard, heard)
+	}
+	ts.Phases = it.restoredPhases(olds, in.Heard)
+	for i, o := range outs {
 		var queued []stream.Event
 		st := Active
 		switch {
@@ -356,7 +362,7 @@ func (r *rescaler) inputs(it *inputTask, ts *TaskSnapshot) error {
 			st = Finished
 		case o.ended: // it will not say so again
 			queued = []stream.Event{{Kind: stream.EventEnd}}
-		case o.idle:
+		case silent(in.Heard[i], ts.Phases):
 			st = IdleInput
 		}
 		in.Queued, in.Marks, in.States = append(in.Queued, queued), append(in.Marks, o.forwarded), append(in.States, st)
@@ -390,19 +396,12 @@ func (r *rescaler) passed(t *Task) (n int64) {
 type output struct {
 	forwarded stream.Time
 	ended     bool // and will not be said again
-	idle      bool
 }
 
 // output looks for the operator that feeds a writer: the nearest one that was there before.
 func (r *rescaler) output(w *writer) output {
 	c := w.c
 	ts := r.made[taskKey(c.task.ID, c.partition)]
-	var idle bool
-	if ts.Source != nil {
-		idle = ts.Source.allIdle()
-	} else {
-		idle = ts.Inputs.Idle
-	}
 	var to receiver = w
 	for {
 		var feeds *node
@@ -412,20 +411,11 @@ func (r *rescaler) output(w *writer) output {
 			}
 		}
 		if feeds == nil {
-			return output{ts.Forwarded, ts.Ended && ts.Source == nil, idle}
+			return output{ts.Forwarded, ts.Ended && ts.Source == nil}
 		}
 		if ns, ok := ts.Nodes[feeds.spec.ID]; ok {
-			return output{ns.Forwarded, ns.Finished, idle}
+			return output{ns.Forwarded, ns.Finished}
 		}
 		to = feeds
 	}
-}
-
-func (s *SourceSnapshot) allIdle() bool {
-	var c Combiner
-	for _, sp := range s.Splits {
-		c.Add()
-		c.states[len(c.states)-1] = sp.State
-	}
-	return c.AllIdle()
 }

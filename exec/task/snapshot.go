@@ -38,6 +38,8 @@ type TaskSnapshot struct {
 	Inputs *InputsSnapshot
 	// Forwarded is the last watermark that the source or the inputs gave to the operators.
 	Forwarded stream.Time
+	// Phases are those of sources, as the tasks behind have been told.
+	Phases map[string]int64
 	// Ended says that all input had ended.
 	Ended bool
 	// Pending is what is handed out first; only in a snapshot that was made for another parallelism.
@@ -98,7 +100,8 @@ type InputsSnapshot struct {
 	Queued [][]stream.Event
 	// Bound is the lower bound that each channel has given for its next row.
 	Bound []Bound
-	Idle  bool // idleness was passed on
+	// Heard has the phases of sources as each channel has told of them.
+	Heard []map[string]int64
 	// Seq is the next sequence number, Merged the watermark that the last row was merged at.
 	Seq    int64
 	Merged stream.Time
@@ -187,7 +190,7 @@ func taskKey(task string, partition int) string { return task + "/" + strconv.It
 
 // snapshot takes the state of the chain's operators. Sources and inputs add theirs.
 func (c *chain) snapshot(ctx context.Context, into *TaskSnapshot) error {
-	into.Forwarded = c.to.last
+	into.Forwarded, into.Phases = c.to.last, maps.Clone(c.phases)
 	for _, n := range c.nodes {
 		c.current = n.spec.Name
 		ns := NodeSnapshot{Forwarded: n.main.last, Ended: slices.Clone(n.ended), Finished: n.finished, Enough: n.enough, Timers: c.timers.pending(n)}

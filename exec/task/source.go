@@ -361,6 +361,12 @@ func (s *source) deliver(ctx context.Context, it *item) error {
 	if err := s.sendBad(ctx, it.bad); err != nil {
 		return err
 	}
+	spoke := it.rows > 0 || it.wm > s.to.last
+	if it.barrier == nil && s.quiet() && (spoke || !it.idle) {
+		if err := s.nextPhase(ctx); err != nil {
+			return err
+		}
+	}
 	out := it.out
 	it.out = nil
 	for i, o := range out {
@@ -377,7 +383,6 @@ func (s *source) deliver(ctx context.Context, it *item) error {
 			return err
 		}
 	}
-	spoke := it.rows > 0 || it.wm > s.to.last // which wakes up those behind
 	if it.wm != stream.MinTime {
 		if it.wm != stream.MaxTime {
 			s.metrics.Counter(exec.WatermarkUs).Store(int64(it.wm))
@@ -391,12 +396,8 @@ func (s *source) deliver(ctx context.Context, it *item) error {
 			return err
 		}
 	}
-	if it.barrier == nil && (it.idle != s.quiet || it.idle && spoke) {
-		if it.idle {
-			if err := s.chain.idle(ctx); err != nil {
-				return err
-			}
-		} else if err := s.chain.active(ctx); err != nil {
+	if it.barrier == nil && it.idle && !s.quiet() {
+		if err := s.nextPhase(ctx); err != nil {
 			return err
 		}
 	}

@@ -59,11 +59,10 @@ func (s *source) findSplits(ctx context.Context, snap *TaskSnapshot) error {
 	}
 	s.startRows = s.rows
 	s.vacantSince = s.readingTime()
-	s.quiet = s.comb.AllIdle()
 	if snap != nil && snap.Source.Vacant {
-		s.quiet, s.vacantSince = true, s.vacantSince.Add(-s.spec.IdleTimeout)
+		s.vacantSince = s.vacantSince.Add(-s.spec.IdleTimeout)
 	}
-	s.sentIdle = s.quiet
+	s.sentIdle = s.quiet()
 	if !s.ordered {
 		return nil
 	}

@@ -61,9 +61,7 @@ func (t *timers) fire(ctx context.Context) error {
 		return nil
 	}
 	now := t.c.job.o.Clock.Now()
-	fired := false
 	for len(t.heap) > 0 && !t.heap[0].at.After(now) {
-		fired = true
 		if t.signal != nil && t.heap[0].at.Equal(t.armed) {
 			t.stop()
 		}
@@ -71,9 +69,6 @@ func (t *timers) fire(ctx context.Context) error {
 		if err := d.node.processTimer(ctx, d.at); err != nil && !errors.Is(err, exec.ErrEnough) {
 			return err
 		}
-	}
-	if fired && t.c.quiet { // results that a timer gives do not mean that the source speaks again
-		return t.c.idle(ctx)
 	}
 	return nil
 }

@@ -69,6 +69,25 @@ func (c *Combiner) Idle(inputs ...int) {
 	}
 }
 
+// Wake tells that inputs that were idle have a say again, all at once: the first one alone must not lift the combined watermark.
+func (c *Combiner) Wake(inputs ...int) {
+	for _, i := range inputs {
+		if c.states[i] == IdleInput {
+			c.states[i] = Active
+		}
+	}
+	c.recompute()
+}
+
+// Note takes the watermark of input i, as Advance does, and leaves an idle one idle.
+func (c *Combiner) Note(i int, wm stream.Time) {
+	if c.states[i] == IdleInput {
+		c.marks[i] = max(c.marks[i], wm)
+		return
+	}
+	c.Advance(i, wm)
+}
+
 // Finish tells that input i has ended.
 func (c *Combiner) Finish(i int) {
 	c.states[i] = Finished

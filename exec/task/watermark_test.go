@@ -2,6 +2,7 @@ package task
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -154,7 +155,7 @@ func TestWatermarkToAllPartitions(t *testing.T) {
 	}
 	w.connect(channels)
 	for _, f := range []func() error{
-		func() error { return w.watermark(ctx, 5) }, func() error { return w.idle(ctx) }, func() error { return w.active(ctx) },
+		func() error { return w.watermark(ctx, 5) }, func() error { return w.phase(ctx, "s", 1) }, func() error { return w.phase(ctx, "s", 2) },
 		func() error { return w.watermark(ctx, 7) }, func() error { return w.end(ctx, 0) },
 	} {
 		if err := f(); err != nil {
@@ -168,12 +169,12 @@ func TestWatermarkToAllPartitions(t *testing.T) {
 			case stream.EventWatermark:
 				got = append(got, timeText(e.Watermark))
 			case stream.EventIdle:
-				got = append(got, "idle")
+				got = append(got, fmt.Sprintf("%s %d", e.Source, e.Phase))
 			case stream.EventEnd:
 				got = append(got, "end")
 			}
 		}
-		if s := strings.Join(got, " "); s != "5 idle 5 7 end" {
+		if s := strings.Join(got, " "); s != "5 s 1 s 2 7 end" {
 			t.Error(s)
 		}
 	}
