@@ -151,26 +151,6 @@ func (db *DB) alive() error {
 	return nil
 }
 
-func warningText(w planner.Warning) string {
-	if w.Pos.IsValid() {
-		return fmt.Sprintf("%d:%d: %s", w.Pos.Line, w.Pos.Column, w.Text)
-	}
-	return w.Text
-}
-
-func warningNote(w planner.Warning) Note {
-	n := Note{Msg: w.Text}
-	if w.Pos.IsValid() {
-		n.Line, n.Column, n.Offset, n.End = w.Pos.Line, w.Pos.Column, w.Pos.Offset, w.Pos.Offset+1
-	}
-	return n
-}
-
-// Error gives the note the form of an error, to be placed in a script and rendered.
-func (n Note) Error() *Error {
-	return &Error{Msg: n.Msg, Hint: n.Hint, Line: n.Line, Column: n.Column, Offset: n.Offset, End: n.End}
-}
-
 // forget tells connectors that hold rows of tables that are gone.
 func (db *DB) forget(dropped []int64) {
 	for _, c := range db.connectors {
@@ -331,50 +311,6 @@ func jobName(p *planner.Result) string {
 	return "insert-into_" + strings.Join(names, ",")
 }
 
-// Note is something that Check found beside errors.
-type Note struct {
-	Msg, Hint    string
-	Line, Column int
-	Offset, End  int
-	// Portability: Flink SQL would not take it.
-	Portability bool
-}
-
-// Check parses, binds and plans a statement without running it; statements of the catalog and SET are carried out, so that what follows can use them.
-func (db *DB) Check(ctx context.Context, sql string) (notes []Note, err error) {
-	defer internal(&err)
-	stmt, err := parser.ParseStatement(sql)
-	if err != nil {
-		return nil, asError(err)
-	}
-	for _, x := range stmt.Base().Extensions {
-		notes = append(notes, extensionNote(x))
-	}
-	if res, done, err := db.sessionStatement(ctx, stmt); done || err != nil {
-		if res != nil {
-			notes = append(notes, res.Notes...)
-		}
-		return notes, asError(err)
-	}
-	p, err := planner.Plan(ctx, stmt, db.env())
-	if p != nil {
-		for _, x := range p.Extensions {
-			notes = append(notes, extensionNote(x))
-		}
-	}
-	if err != nil {
-		return notes, asError(err)
-	}
-	for _, w := range append(p.Warnings, p.Advice...) {
-		notes = append(notes, warningNote(w))
-	}
-	return notes, nil
-}
-
-func extensionNote(x ast.Extension) Note {
-	return Note{Portability: true, Msg: portabilityText(x), Hint: portableHint(x), Line: x.Start.Line, Column: x.Start.Column, Offset: x.Start.Offset, End: x.Stop}
-}
-
 // Explain returns the plan of a query or INSERT as text or JSON; statements of the catalog and SET are carried out and give "".
 func (db *DB) Explain(ctx context.Context, sql string, asJSON bool) (plan string, err error) {
 	defer internal(&err)
@@ -393,40 +329,6 @@ func (db *DB) Explain(ctx context.Context, sql string, asJSON bool) (plan string
 		return "", nil
 	}
 	return planner.Explain(p, asJSON)
-}
-
-func portabilityText(x ast.Extension) string {
-	if x.Kind == ast.ExtNotEqual {
-		return "Flink has no !="
-	}
-	what := map[ast.ExtensionKind]string{
-		ast.ExtHint: "Flink refuses hints that it does not know", ast.ExtReservedWord: "Flink reserves this word",
-		ast.ExtFileTable: "Flink has no files as tables", ast.ExtStatement: "Flink has no such statement", ast.ExtSeveralOnLine: "Flink's client takes one statement a line",
-		ast.ExtTableOption: "Flink refuses options that it does not know", ast.ExtMemoryTable: "Flink has no tables without a connector",
-		ast.ExtGroupBy:  "Flink groups by expressions, not by aliases or positions",
-		ast.ExtInferred: "Flink does not infer the columns of a table",
-		ast.ExtEmit:     "Flink refuses early and late firing of windows of table functions, and ignores their allowed lateness",
-	}[x.Kind]
-	if what == "" {
-		what = "Flink does not take this"
-	}
-	return what + ": " + firstLine(x.Text)
-}
-
-func portableHint(x ast.Extension) string {
-	switch {
-	case x.Kind == ast.ExtFileTable:
-		return "declare a table: SHOW CREATE TABLE " + x.Text + " writes the declaration"
-	case x.Kind == ast.ExtInferred:
-		return "declare them: SHOW CREATE TABLE " + x.Text + " writes the declaration"
-	case x.Kind == ast.ExtMemoryTable:
-		return "declare a connector: WITH ('connector' = ..)"
-	case x.Kind == ast.ExtSeveralOnLine:
-		return "begin the statement on a line of its own"
-	case x.Portable == "":
-		return ""
-	}
-	return "write " + x.Portable
 }
 
 // internal turns a panic, which is a bug of ours, into an error: one statement fails, not the process.

@@ -543,6 +543,24 @@ func (c *Catalogs) List(parts ...string) ([]Object, error) {
 	return out, nil
 }
 
+// All gives every table and view of the session, also those that a temporary one of the same name hides, in no order.
+func (c *Catalogs) All() []Object {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	var out []Object
+	for _, ns := range c.catalogs {
+		for _, db := range ns.databases {
+			for _, o := range db.objects {
+				out = append(out, o)
+			}
+		}
+	}
+	for _, o := range c.temporary {
+		out = append(out, o)
+	}
+	return out
+}
+
 // DescribeCatalog returns comment and options of a catalog.
 func (c *Catalogs) DescribeCatalog(name string) (comment string, options []Option, err error) {
 	c.mu.RLock()

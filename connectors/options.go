@@ -41,6 +41,22 @@ func CheckOptions(owner string, given map[string]string, known ...[]Option) erro
 	return nil
 }
 
+// NeedsOption is the error of a missing option, for what must be known before CheckOptions can be called: "connector 'kafka' needs the option 'format'",
+// with why behind, or the option that nobody knows and that was meant to be it.
+func NeedsOption(owner, name, why string, given map[string]string, known ...[]Option) error {
+	names := make([]string, 0, len(given))
+	for n := range given {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	for _, n := range names {
+		if _, ok := findOption(n, known); !ok && Nearest(n, []string{name}) != "" {
+			return fmt.Errorf("unknown option '%s' of %s; did you mean '%s'?", n, owner, name)
+		}
+	}
+	return fmt.Errorf("%s needs the option '%s'%s", owner, name, why)
+}
+
 func findOption(name string, known [][]Option) (Option, bool) {
 	for _, list := range known {
 		for _, o := range list {

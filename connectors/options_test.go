@@ -67,3 +67,19 @@ func TestNearest(t *testing.T) {
 		}
 	}
 }
+
+func TestNeedsOption(t *testing.T) {
+	known := []Option{{Name: "path"}, {Name: "rate"}}
+	for _, tt := range []struct {
+		given map[string]string
+		want  string
+	}{
+		{map[string]string{"rate": "1", "zzzzzz": "2"}, "connector 'x' needs the option 'format', such as json"},
+		{map[string]string{"rate": "1", "fromat": "2"}, "unknown option 'fromat' of connector 'x'; did you mean 'format'?"},
+		{map[string]string{"formats": "1", "fromat": "2"}, "unknown option 'formats' of connector 'x'; did you mean 'format'?"},
+	} {
+		if err := NeedsOption("connector 'x'", "format", ", such as json", tt.given, known); err.Error() != tt.want {
+			t.Errorf("got %v\nwant %s", err, tt.want)
+		}
+	}
+}

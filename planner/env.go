@@ -3,6 +3,7 @@
 package planner
 
 import (
+	"github.com/weir-sql/weir/catalog"
 	"github.com/weir-sql/weir/parser/ast"
 	"github.com/weir-sql/weir/planner/bind"
 	"github.com/weir-sql/weir/planner/explain"
@@ -37,6 +38,11 @@ type Result struct {
 	Warnings []Warning
 	// Advice is what `weir check` adds to the warnings: a watermark that one silent split could hold back.
 	Advice []Warning
+	// Created is the table that the statement declared; nil when it declared none, or IF NOT EXISTS found one. Template is the ID of the table that LIKE names.
+	Created  *catalog.Table
+	Template int64
+	// Reads and Writes are the IDs of the tables that the plan reads and writes, also of one that is only explained.
+	Reads, Writes []int64
 	// Extensions are constructs beyond Flink SQL that only the binder can tell (GROUP BY alias). Those that the parser tells are in the statement.
 	Extensions []ast.Extension
 }

@@ -329,7 +329,7 @@ func (p *planning) explain(s *ast.Explain) (*Result, error) {
 		return nil, logical.Errorf(s.Statement, logical.CodeStatement, "", "EXPLAIN takes a query, an INSERT, a statement set or CREATE TABLE .. AS")
 	}
 	if s.Kind == ast.ExplainWatermark {
-		return &Result{Rows: bind.List("result", []string{explain.Watermark(r.Plan)}), Warnings: r.Warnings}, nil
+		return &Result{Rows: bind.List("result", []string{explain.Watermark(r.Plan)}), Warnings: r.Warnings, Advice: r.Advice}, nil
 	}
 	var o explain.Options
 	asJSON := false
@@ -351,7 +351,7 @@ func (p *planning) explain(s *ast.Explain) (*Result, error) {
 		}
 		out += "\n== Execution Plan ==\n" + string(j) + "\n"
 	}
-	return &Result{Rows: bind.List("result", []string{out}), Warnings: r.Warnings}, nil
+	return &Result{Rows: bind.List("result", []string{out}), Warnings: r.Warnings, Advice: r.Advice}, nil
 }
 
 // explainCreate plans CREATE TABLE .. AS without creating the table.

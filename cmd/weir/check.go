@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,6 +25,21 @@ type finding struct {
 	Message  string `json:"message"`
 	Hint     string `json:"hint,omitempty"`
 	rendered string
+	order    int // of the statement
+}
+
+// checked is a statement that was checked, and where it stands.
+type checked struct {
+	weir.Statement
+	text, name string // of the script
+}
+
+// checking is one run of check: all scripts are one session.
+type checking struct {
+	*weir.Checker
+	portable   bool
+	statements []checked
+	found      []finding
 }
 
 func (a *app) checkCmd() *cobra.Command {
@@ -36,20 +54,19 @@ func (a *app) checkCmd() *cobra.Command {
 				return err
 			}
 			defer db.Close()
-			found := []finding{}
+			c := &checking{Checker: db.NewChecker(), portable: portable, found: []finding{}}
 			for _, name := range args {
 				text, err := a.read(name)
 				if err != nil {
 					fmt.Fprintf(a.err, "weir: %v\n", err)
 					return exitError(shell.ExitFailed)
 				}
-				fs, err := a.checkText(db, text, name, portable)
-				if err != nil {
-					return err
-				}
-				found = append(found, fs...)
+				c.script(a.ctx, text, name)
 			}
-			return a.reportFindings(found, asJSON)
+			if err := c.finish(a.ctx); err != nil {
+				return err
+			}
+			return a.reportFindings(c.found, asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&portable, "portable", false, "also name every construct that Flink would not take")
@@ -58,11 +75,11 @@ func (a *app) checkCmd() *cobra.Command {
 	return cmd
 }
 
-func (a *app) checkText(db *weir.DB, text, name string, portable bool) ([]finding, error) {
-	var found []finding
+func (c *checking) script(ctx context.Context, text, name string) {
 	behind := 0 // the statement before
 	for _, st := range weir.Split(text).Statements {
-		notes, err := db.Check(a.ctx, st.Text)
+		c.statements = append(c.statements, checked{st, text, name})
+		notes, err := c.Check(ctx, st.Text)
 		if behind > 0 && !strings.Contains(text[behind:st.Offset], "\n") { // what Check cannot see
 			word := strings.Fields(st.Text)[0]
 			notes = append([]weir.Note{{Portability: true, Msg: "Flink's client takes one statement a line: " + word, Hint: "begin the statement on a line of its own",
@@ -70,25 +87,55 @@ func (a *app) checkText(db *weir.DB, text, name string, portable bool) ([]findin
 		}
 		behind = st.Next
 		for _, n := range notes {
-			if n.Portability && !portable {
-				continue
-			}
-			severity := "warning"
-			if n.Portability {
-				severity = "portability"
-			}
-			placed := st.Place(&weir.Error{Msg: n.Msg, Hint: n.Hint, Line: n.Line, Column: n.Column, Offset: n.Offset, End: n.End}).(*weir.Error)
-			found = append(found, finding{File: name, Line: placed.Line, Column: placed.Column, Severity: severity, Message: n.Msg, Hint: n.Hint, rendered: placed.Render(text, name)})
+			c.note(len(c.statements)-1, n)
 		}
 		if err != nil {
-			var e *weir.Error
-			if !errors.As(st.Place(err), &e) {
-				return nil, err
-			}
-			found = append(found, finding{File: name, Line: e.Line, Column: e.Column, Severity: "error", Code: e.Code, Message: e.Msg, Hint: e.Hint, rendered: e.Render(text, name)})
+			c.fail(len(c.statements)-1, err)
 		}
 	}
-	return found, nil
+}
+
+// finish adds what is to be said of tables, each behind what was said of its statement.
+func (c *checking) finish(ctx context.Context) error {
+	tables, err := c.Finish(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range tables {
+		if t.Err != nil {
+			c.fail(t.Statement, t.Err)
+		} else {
+			c.note(t.Statement, t.Note)
+		}
+	}
+	slices.SortStableFunc(c.found, func(a, b finding) int { return cmp.Compare(a.order, b.order) })
+	return nil
+}
+
+func (c *checking) note(statement int, n weir.Note) {
+	if n.Portability && !c.portable {
+		return
+	}
+	severity := "warning"
+	if n.Portability {
+		severity = "portability"
+	}
+	c.add(statement, severity, n.Error())
+}
+
+func (c *checking) fail(statement int, err error) {
+	var e *weir.Error
+	if !errors.As(err, &e) {
+		e = &weir.Error{Msg: err.Error()}
+	}
+	c.add(statement, "error", e)
+}
+
+func (c *checking) add(statement int, severity string, e *weir.Error) {
+	st := c.statements[statement]
+	errors.As(st.Place(e), &e)
+	c.found = append(c.found, finding{File: st.name, Line: e.Line, Column: e.Column, Severity: severity, Code: e.Code, Message: e.Msg, Hint: e.Hint,
+		rendered: e.Render(st.text, st.name), order: statement})
 }
 
 func (a *app) reportFindings(found []finding, asJSON bool) error {

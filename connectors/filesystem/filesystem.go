@@ -149,7 +149,7 @@ func (t *table) setPath() error {
 	p := t.opts["path"]
 	switch {
 	case p == "":
-		return fmt.Errorf("connector 'filesystem' needs the option 'path': a file, a folder or a pattern")
+		return connectors.NeedsOption("connector 'filesystem'", "path", ": a file, a folder or a pattern", t.opts, Connector{}.Options())
 	case strings.HasPrefix(p, "file:"):
 		p = strings.TrimPrefix(p, "file:")
 		if strings.HasPrefix(p, "//") {
@@ -173,7 +173,7 @@ func (t *table) setFormat(c Connector) error {
 	name, suffixOptions := t.opts["format"], map[string]string(nil)
 	if name == "" {
 		if name, suffixOptions = FormatOf(t.path); name == "" {
-			return fmt.Errorf("connector 'filesystem' needs the option 'format' (json, csv, parquet, raw): '%s' does not tell it by its suffix", t.path)
+			return connectors.NeedsOption("connector 'filesystem'", "format", " (json, csv, parquet, raw): '"+t.path+"' does not tell it by its suffix", t.opts, c.Options())
 		}
 	}
 	f, err := t.decl.Formats(name)

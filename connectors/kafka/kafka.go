@@ -142,7 +142,7 @@ func (t *table) setFormats(connector string, options []connectors.Option) error 
 		value = f
 	}
 	if value == "" {
-		return fmt.Errorf("connector '%s' needs the option 'format', such as json, csv or avro", connector)
+		return connectors.NeedsOption("connector '"+connector+"'", "format", ", such as json, csv or avro", t.opts, options)
 	}
 	known := [][]connectors.Option{options}
 	find := func(which, name string) (part, error) {

@@ -30,7 +30,7 @@ func (c Upsert) Table(ctx context.Context, decl connectors.Declaration) (connect
 	t := &table{decl: decl, opts: decl.Options, upsert: true}
 	for _, o := range []string{"key.format", "value.format"} {
 		if decl.Options[o] == "" {
-			return nil, fmt.Errorf("connector 'upsert-kafka' needs the option '%s'", o)
+			return nil, connectors.NeedsOption("connector 'upsert-kafka'", o, "", decl.Options, c.Options())
 		}
 	}
 	if len(decl.PrimaryKey) == 0 {

@@ -135,6 +135,7 @@ func (sb *selectBinder) setEmit(a *logical.Aggregate) error {
 	if a.Window.Proctime && (e.Late >= 0 || e.Lateness > 0) {
 		return logical.Errorf(h, logical.CodeHint, "give 'early' only", "no row is late for windows of processing time")
 	}
+	e.Pos = sb.b.pos(h)
 	a.Emit = e
 	return nil
 }

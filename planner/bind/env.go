@@ -44,6 +44,8 @@ type Rows struct {
 type Warning struct {
 	Pos  ast.Pos
 	Text string
+	// Table is the ID of the table that it is about, 0 when it is about none.
+	Table int64
 }
 
 func (e *Env) config(key, def string) string {

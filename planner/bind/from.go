@@ -228,10 +228,17 @@ func (b *Binder) view(n *ast.ObjectName, v *catalog.View) (*relation, error) {
 	}
 	base, ctes, cat, db := b.base, b.ctes, b.catalog, b.database
 	b.base, b.ctes, b.catalog, b.database = nil, nil, v.Catalog, v.Database
+	outermost := b.viewAt == nil
+	if outermost {
+		b.viewAt = n
+	}
 	b.views = append(b.views, v.Path)
 	r, err := b.query(v.Query)
 	b.base, b.ctes, b.catalog, b.database = base, ctes, cat, db
 	b.views = b.views[:len(b.views)-1]
+	if outermost {
+		b.viewAt = nil
+	}
 	if err != nil {
 		return nil, within(n, "view '"+v.Path.Name+"'", err)
 	}

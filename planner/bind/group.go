@@ -315,11 +315,14 @@ func (g *groupBinder) build() error {
 	a, keyOut, aggOut := groupBy(n, keys, aggs)
 	a.Name, a.Clause = sb.name, "GROUP BY"
 	if len(sb.sel.GroupBy) > 0 {
-		a.Pos = sb.sel.GroupBy[0].Pos()
+		a.Pos = sb.b.pos(sb.sel.GroupBy[0])
 	} else if len(calls) > 0 {
 		a.Pos = calls[0].call.Pos
+		if sb.b.viewAt != nil {
+			a.Pos = sb.b.viewAt.Pos()
+		}
 	} else {
-		a.Pos = sb.sel.Pos()
+		a.Pos = sb.b.pos(sb.sel)
 	}
 	if len(sb.sel.GroupBy) == 0 {
 		a.Clause = "an aggregate without GROUP BY"

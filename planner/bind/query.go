@@ -139,7 +139,7 @@ func (b *Binder) orderOutput(r *relation, q *ast.Query) (*relation, error) {
 	if len(exprs) > len(r.cols) {
 		n = &logical.Project{In: n, Exprs: exprs, Names: names}
 	}
-	n, err := b.limit(&logical.Sort{In: n, Keys: keys, Pos: q.OrderBy[0].Pos()}, q)
+	n, err := b.limit(&logical.Sort{In: n, Keys: keys, Pos: b.pos(&q.OrderBy[0])}, q)
 	if err != nil {
 		return nil, err
 	}
@@ -211,14 +211,14 @@ func (b *Binder) limit(n logical.Node, q *ast.Query) (logical.Node, error) {
 	l := &logical.Limit{In: n, Count: -1}
 	var err error
 	if q.Limit != nil {
-		l.Pos = q.Limit.Pos()
+		l.Pos = b.pos(q.Limit)
 		if l.Count, err = rowCount(q.Limit, "LIMIT"); err != nil {
 			return nil, err
 		}
 	}
 	if q.Offset != nil {
 		if q.Limit == nil {
-			l.Pos = q.Offset.Pos()
+			l.Pos = b.pos(q.Offset)
 		}
 		if l.Offset, err = rowCount(q.Offset, "OFFSET"); err != nil {
 			return nil, err
@@ -273,7 +273,7 @@ func (b *Binder) setOp(op *ast.SetOp) (*relation, error) {
 		return nil, err
 	}
 	if !op.All {
-		n = distinct(n, op.Pos(), "UNION", "")
+		n = distinct(n, b.pos(op), "UNION", "")
 	}
 	return newRelation(n), nil
 }

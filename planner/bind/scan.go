@@ -138,7 +138,7 @@ func (b *Binder) scan(n ast.Node, t *catalog.Table, options []catalog.Option) (l
 	}
 	s := &logical.Scan{Table: t, Handle: h, Computed: make([]logical.Expr, len(t.Columns))}
 	if n != nil {
-		s.Pos = n.Pos()
+		s.Pos = b.pos(n)
 	}
 	for i := range t.Columns {
 		s.Wanted = append(s.Wanted, i)
@@ -194,6 +194,27 @@ func (b *Binder) scan(n ast.Node, t *catalog.Table, options []catalog.Option) (l
 		}
 	}
 	return s, nil
+}
+
+// ReadAll binds the reading of a table or view that no text names, with catalog and database of current. A table that can only be written gives nil.
+func (b *Binder) ReadAll(o catalog.Object, current catalog.Path) (logical.Node, error) {
+	b.catalog, b.database = current.Catalog, current.Database
+	nowhere := &ast.ObjectName{}
+	switch o := o.(type) {
+	case *catalog.View:
+		r, err := b.view(nowhere, o)
+		if err != nil {
+			return nil, err
+		}
+		return r.node, nil
+	case *catalog.Table:
+		h, err := b.connect(nowhere, o, o.Options)
+		if err != nil || h.ChangelogKinds() == "" {
+			return nil, err
+		}
+		return b.scan(nowhere, o, o.Options)
+	}
+	return nil, logical.Errorf(nil, logical.CodeInternal, "", "internal error: object %T", o)
 }
 
 // checkColumns holds the columns that were inferred when a table was created against those that are there now.

@@ -22,6 +22,7 @@ type Binder struct {
 	catalog, database string
 	ctes              *cteScope
 	views             []catalog.Path // being expanded
+	viewAt            ast.Node       // where the statement names the view that is being expanded, the outermost of them
 	expanded          int            // how many were
 	handles           map[string]catalog.ConnectorTable
 	Warnings          []Warning
@@ -198,6 +199,14 @@ func (b *Binder) text(n ast.Node) string {
 		return ""
 	}
 	return strings.Join(strings.Fields(b.base.SourceOf(n)), " ")
+}
+
+// pos is the place of a node in the statement: of a node in a view, the place where the statement names the view.
+func (b *Binder) pos(n ast.Node) ast.Pos {
+	if b.viewAt != nil {
+		return b.viewAt.Pos()
+	}
+	return n.Pos()
 }
 
 // source is the text of a node exactly as written.

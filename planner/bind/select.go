@@ -306,7 +306,7 @@ func (sb *selectBinder) finish() (*relation, error) {
 	}
 	var n logical.Node = &logical.Project{In: sb.rel.node, Exprs: append(append([]logical.Expr(nil), sb.exprs...), sb.hidden...), Names: names}
 	if sb.sel.Distinct {
-		n = distinct(n, sb.sel.Pos(), "DISTINCT", sb.name)
+		n = distinct(n, sb.b.pos(sb.sel), "DISTINCT", sb.name)
 		a, ok := n.(*logical.Aggregate)
 		if !ok {
 			a = n.(*logical.Project).In.(*logical.Aggregate)
@@ -318,7 +318,7 @@ func (sb *selectBinder) finish() (*relation, error) {
 		}
 	}
 	if sb.sort != nil {
-		n = &logical.Sort{In: n, Keys: sb.sort, Pos: sb.q.OrderBy[0].Pos()}
+		n = &logical.Sort{In: n, Keys: sb.sort, Pos: sb.b.pos(&sb.q.OrderBy[0])}
 	}
 	n, err := sb.b.limit(n, sb.q)
 	if err != nil {

@@ -36,7 +36,7 @@ func (b *Binder) windowFunction(c *ast.Call) (*relation, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := logical.Window{Pos: c.Pos()}
+	w := logical.Window{Pos: b.pos(c)}
 	if err := b.timeColumn(rel, args["TIMECOL"], name, &w); err != nil {
 		return nil, err
 	}
