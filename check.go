@@ -243,7 +243,7 @@ func warningText(w planner.Warning) string {
 func warningNote(w planner.Warning) Note {
 	n := Note{Msg: w.Text}
 	if w.Pos.IsValid() {
-		n.Line, n.Column, n.Offset, n.End = w.Pos.Line, w.Pos.Column, w.Pos.Offset, w.Pos.Offset+1
+		n.Line, n.Column, n.Offset = w.Pos.Line, w.Pos.Column, w.Pos.Offset
 	}
 	return n
 }

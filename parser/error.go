@@ -71,7 +71,7 @@ func (e *Error) Render(text, name string) string {
 const excerptWidth = 120
 
 // Excerpt shows the line of the text that pos is in, and carets under the part
-// from pos to the byte offset end. It is empty when pos is not in the text.
+// from pos to the byte offset end, or under the word at pos when the end is not known (not behind pos). It is empty when pos is not in the text.
 func Excerpt(text string, pos ast.Pos, end int) string {
 	if !pos.IsValid() || pos.Offset < 0 || pos.Offset > len(text) {
 		return ""
@@ -85,6 +85,9 @@ func Excerpt(text string, pos ast.Pos, end int) string {
 	marked := ""
 	if end > to {
 		end = to
+	}
+	if end <= pos.Offset {
+		end = min(to, tokenEnd(text, pos.Offset))
 	}
 	if end > pos.Offset {
 		marked = text[pos.Offset:end]
@@ -120,6 +123,16 @@ func Excerpt(text string, pos ast.Pos, end int) string {
 	return fmt.Sprintf("  %s | %s%s%s\n  %s | %s%s%s\n",
 		num, dots, printable(line), tail,
 		strings.Repeat(" ", len(num)), strings.Repeat(" ", len(dots)), padding(before), strings.Repeat("^", carets))
+}
+
+// tokenEnd is the end of the word or number that stands at an offset; the offset itself where there is something else.
+func tokenEnd(text string, offset int) int {
+	for i, r := range text[offset:] {
+		if !isWordPart(r) {
+			return offset + i
+		}
+	}
+	return len(text)
 }
 
 // padding gives blanks as wide as s; tabs stay tabs, so that they line up.

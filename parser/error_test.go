@@ -88,6 +88,20 @@ func TestRender(t *testing.T) {
 	}
 }
 
+// TestExcerptOfAWord: a place without an end is that of the word there.
+func TestExcerptOfAWord(t *testing.T) {
+	text := "SELECT caf\u00e9_1 + CURRENT_TIMESTAMP(3), (x)\nFROM t"
+	for word, width := range map[string]int{"caf\u00e9_1": 6, "CURRENT": 17, "(x)": 1, "FROM": 4, "t": 1, "+": 1} {
+		at := strings.LastIndex(text, word)
+		for _, end := range []int{0, at} {
+			got := Excerpt(text, ast.Pos{Line: 1, Column: 1, Offset: at}, end)
+			if n := strings.Count(got, "^"); n != width {
+				t.Errorf("%s has %d carets, want %d:\n%s", word, n, width, got)
+			}
+		}
+	}
+}
+
 // caretBelow reports whether the caret of a rendered error is under the last c of its line.
 func caretBelow(rendered string, c byte) bool {
 	lines := strings.Split(rendered, "\n")

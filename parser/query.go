@@ -392,8 +392,8 @@ func (p *parser) groupBy(sel *ast.Select) {
 	if p.is("DISTINCT") {
 		p.i++
 		sel.GroupByDistinct = true
-	} else {
-		p.accept("ALL")
+	} else if all := p.tok(); p.accept("ALL") && p.queryEnds() {
+		p.failAt(all, CodeNotSupported, "name the columns: GROUP BY a, b", "GROUP BY ALL without columns is not supported")
 	}
 	for {
 		p.groupItem()
@@ -402,6 +402,19 @@ func (p *parser) groupBy(sel *ast.Select) {
 		}
 		p.emit(",", p.i-1)
 	}
+}
+
+// queryEnds reports whether here is the end of a SELECT, or a clause that stands behind GROUP BY.
+func (p *parser) queryEnds() bool {
+	t := p.tok()
+	if t.kind == tokEOF || p.op(";") || p.op(")") {
+		return true
+	}
+	switch t.up {
+	case "HAVING", "WINDOW", "QUALIFY", "ORDER", "LIMIT", "OFFSET", "FETCH":
+		return true
+	}
+	return setOperators[t.up]
 }
 
 // groupItem rewrites an element of GROUP BY or GROUPING SETS.

@@ -47,7 +47,7 @@ func (a *app) checkCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check script.sql ...",
 		Short: "Parse, bind and plan only: errors, unbounded state, what Flink would refuse",
-		Args:  cobra.MinimumNArgs(1),
+		Args:  needArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			db, err := a.open() // one session for all scripts, as `weir run` has it
 			if err != nil {
@@ -164,7 +164,7 @@ func (a *app) explainCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain script.sql ...",
 		Short: "Print the plans of a script's queries; statements of the catalog are carried out",
-		Args:  cobra.MinimumNArgs(1),
+		Args:  needArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			db, err := a.open()
 			if err != nil {

@@ -167,6 +167,14 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return usageError{fmt.Errorf("unknown command %q; %s", args[0], hint)}
 }
 
+// needArgs refuses a subcommand without the scripts or test files that it is for.
+func needArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usageError{fmt.Errorf("nothing to %s; write: weir %s", cmd.Name(), cmd.Use)}
+	}
+	return nil
+}
+
 // runFlags adds the flags that -c and run have in common.
 func (a *app) runFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
@@ -208,7 +216,7 @@ func (a *app) runCmd() *cobra.Command {
 unbounded ones run on and are waited for at the end. The first Ctrl-C stops what runs in order, a second one ends the process at once.
 
 Exit status: 0 fine, 1 a statement failed, 2 wrong usage, 130 stopped by SIGINT.`,
-		Args: cobra.MinimumNArgs(1),
+		Args: needArgs,
 		RunE: func(_ *cobra.Command, args []string) error { return a.runFiles(args...) },
 	}
 	a.runFlags(cmd)

@@ -26,7 +26,7 @@ func (a *app) testCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test PATH...",
 		Short: "Run test files (*.slt, *.test) and folders of them",
-		Args:  cobra.MinimumNArgs(1),
+		Args:  needArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			files, err := sqltests.Find(args)
 			if err != nil {

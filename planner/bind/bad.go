@@ -37,13 +37,12 @@ func (b *Binder) badRecords(n ast.Node, of *catalog.Table, target string) (*logi
 		k := logical.BadColumns.Index(col.Name)
 		if k < 0 {
 			return nil, logical.Errorf(n, logical.CodeUnknownColumn, columnHint(col.Name, logical.BadColumns.Names()),
-				"table %s keeps bad records of %s and declares '%s', which a bad record does not have (%s)", shortName(t), shortName(of), col.Name,
-				strings.Join(logical.BadColumns.Names(), ", "))
+				"table %s keeps bad records of %s and declares '%s', which a bad record does not have", shortName(t), shortName(of), col.Name)
 		}
 		if k == 0 && col.Type.IsText() {
 			bad.Rows.Columns[0].Type = types.StringType.NotNull()
 		}
-		if fill[c], err = b.assign(n, t, c, k, logical.NewColumn(bad.Rows.Columns, k)); err != nil {
+		if fill[c], err = b.keep(n, t, c, logical.NewColumn(bad.Rows.Columns, k), "bad records of "+shortName(of)); err != nil {
 			return nil, err
 		}
 	}

@@ -111,7 +111,11 @@ func (b *Binder) currentWatermark(e *ast.Call, s *scope) (logical.Expr, error) {
 	}
 	t := x.ResultType()
 	if t.Attr != types.Rowtime {
-		return nil, logical.Errorf(e.Args[0], logical.CodeTimeAttr, "it must be the column of the table's WATERMARK, or window_time",
+		hint := "it must be the column of the table's WATERMARK, or window_time"
+		if c, ok := x.(*logical.Column); ok && t.IsTimestamp() && t.Attr == types.NoTimeAttr && s.rel.node != nil && c.Index < len(s.rel.cols) {
+			hint = b.timeHint(s.rel.node, c.Index, c.Name)
+		}
+		return nil, logical.Errorf(e.Args[0], logical.CodeTimeAttr, hint,
 			"CURRENT_WATERMARK needs an event time attribute, and %s is %s", x, t.WithNull(true))
 	}
 	t.Precision = max(t.Precision, 3)

@@ -247,7 +247,9 @@ func (b *Binder) view(n *ast.ObjectName, v *catalog.View) (*relation, error) {
 		return nil, logical.Errorf(n, logical.CodeStatement, "create the view again", "view '%s' has now %d columns instead of %d: a table behind it has changed",
 			v.Path.Name, len(r.cols), len(names))
 	}
-	return newRelation(rename(r.node, names), v.Path.Catalog, v.Path.Database, v.Path.Name), nil
+	out := rename(r.node, names)
+	b.viewOf[out] = v
+	return newRelation(out, v.Path.Catalog, v.Path.Database, v.Path.Name), nil
 }
 
 // within moves an error of another text to the node that led there.

@@ -59,7 +59,7 @@ func (b *Binder) Insert(ins *ast.Insert) (logical.Node, error) {
 	fill := map[int]logical.Expr{}
 	from := identity(in.node.Schema())
 	for i, c := range to {
-		x, err := b.assign(queryColumn(ins.Query, i), t, c, i, from[i])
+		x, err := b.assign(b.queryColumn(ins.Query, i, t.Columns[c].Type), t, c, i, from[i])
 		if err != nil {
 			return nil, err
 		}
@@ -84,8 +84,8 @@ func columnNames(t *catalog.Table, cols []int) []string {
 	return out
 }
 
-// queryColumn is the node that makes column i of a query, for errors.
-func queryColumn(q *ast.Query, i int) ast.Node {
+// queryColumn is the node that makes column i of a query, for errors: of VALUES the first that does not fit the type.
+func (b *Binder) queryColumn(q *ast.Query, i int, to types.Type) ast.Node {
 	switch body := q.Body.(type) {
 	case *ast.Select:
 		for k := range min(i+1, len(body.Items)) {
@@ -97,9 +97,13 @@ func queryColumn(q *ast.Query, i int) ast.Node {
 			return &body.Items[i]
 		}
 	case *ast.Values:
-		if i < len(body.Rows[0].Exprs) {
-			return body.Rows[0].Exprs[i]
+		for _, r := range body.Rows {
+			x, err := b.expr(r.Exprs[i], &scope{rel: &relation{}, clause: "VALUES"})
+			if err == nil && !fits(x.ResultType(), to.WithAttr(types.NoTimeAttr)) {
+				return r.Exprs[i]
+			}
 		}
+		return body.Rows[0].Exprs[i]
 	}
 	return q
 }
@@ -172,24 +176,62 @@ func (b *Binder) staticPartition(t *catalog.Table, p *ast.PartitionSpec) (map[st
 	return static, fixed, nil
 }
 
-// assign converts an expression to column c of a table, implicitly; position is that in the query.
+// assign converts column position of a query to column c of a table, implicitly. n is what made the column.
 func (b *Binder) assign(n ast.Node, t *catalog.Table, c, position int, x logical.Expr) (logical.Expr, error) {
 	col := t.Columns[c]
 	from, to := x.ResultType(), col.Type.WithAttr(types.NoTimeAttr)
-	if from.Kind != types.Null && !types.Implicit(from, to) {
-		hint := "CAST it"
-		if types.CanCast(from, to) {
-			hint = fmt.Sprintf("write CAST(%s AS %s)", x, to.WithNull(true))
-		}
-		return nil, logical.Errorf(n, logical.CodeSinkTypes, hint, "incompatible types for sink column '%s' at position %d: the query gives %s, the table has %s",
+	if !fits(from, to) {
+		return nil, logical.Errorf(n, logical.CodeSinkTypes, b.castHint(n, position, x, to), "incompatible types for sink column '%s' at position %d: the query gives %s, the table has %s",
 			col.Name, position+1, from.WithNull(true), to.WithNull(true))
 	}
+	return b.convert(n, x, to), nil
+}
+
+// keep converts what the engine writes into a table of its own accord to column c; what are the rows.
+func (b *Binder) keep(n ast.Node, t *catalog.Table, c int, x logical.Expr, what string) (logical.Expr, error) {
+	col := t.Columns[c]
+	from, to := x.ResultType(), col.Type.WithAttr(types.NoTimeAttr)
+	if !fits(from, to) {
+		return nil, logical.Errorf(n, logical.CodeSinkTypes, "declare it "+from.WithNull(true).String(), "table %s keeps %s and declares '%s' %s, which is %s",
+			shortName(t), what, col.Name, to.WithNull(true), from.WithNull(true))
+	}
+	return b.convert(n, x, to), nil
+}
+
+func fits(from, to types.Type) bool { return from.Kind == types.Null || types.Implicit(from, to) }
+
+// castHint proposes a cast of what the user wrote.
+func (b *Binder) castHint(n ast.Node, position int, x logical.Expr, to types.Type) string {
+	from, target := x.ResultType().WithNull(true), to.WithNull(true)
+	if !types.CanCast(from, to) {
+		return fmt.Sprintf("no CAST makes %s of %s: write another expression, or declare the column %s", target, from, from)
+	}
+	written := ""
+	switch n := n.(type) {
+	case *ast.SelectItem:
+		if _, star := n.X.(*ast.Star); !star {
+			written = b.text(n.X)
+		} else if c, ok := x.(*logical.Column); ok {
+			written = c.String()
+		}
+	case ast.Expr:
+		written = b.text(n)
+	}
+	if written == "" || len(written) > 60 {
+		return fmt.Sprintf("CAST column %d of the query AS %s", position+1, target)
+	}
+	return fmt.Sprintf("write CAST(%s AS %s)", written, target)
+}
+
+// convert converts an expression to the type of a column that it fits.
+func (b *Binder) convert(n ast.Node, x logical.Expr, to types.Type) logical.Expr {
+	from := x.ResultType()
 	// Lengths are not enforced unless asked for (Flink's table.exec.sink.type-length-enforcer).
 	sameFamily := from.IsText() && to.IsText() || from.IsBytes() && to.IsBytes()
 	if sameFamily && !strings.EqualFold(b.env.config("table.exec.sink.type-length-enforcer", "IGNORE"), "TRIM_PAD") {
-		return x, nil
+		return x
 	}
-	return b.coerce(n, x, to), nil
+	return b.coerce(n, x, to)
 }
 
 // sink makes the node that writes into a table: fill has the expression of each column that is given.

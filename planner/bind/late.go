@@ -62,13 +62,14 @@ func (g *groupBinder) lateColumns(column func(logical.Expr) int) (*lateTable, er
 				"table %s keeps late rows and declares '%s', which belongs to a window and not to a row", shortName(t), col)
 		}
 		if at < 0 {
-			var names []string
-			for _, have := range g.sb.rel.cols {
-				names = append(names, have.name)
+			names := added.Names()
+			for i, have := range g.sb.rel.cols {
+				if origin == nil || !origin.Start[i] && !origin.End[i] && !origin.Time[i] {
+					names = append(names, have.name)
+				}
 			}
-			names = append(names, added.Names()...)
-			return nil, logical.Errorf(arg, logical.CodeUnknownColumn, columnHint(col, names), "table %s keeps late rows and declares '%s', which is no column of the input (%s)",
-				shortName(t), col, strings.Join(names, ", "))
+			return nil, logical.Errorf(arg, logical.CodeUnknownColumn, columnHint(col, names), "table %s keeps late rows and declares '%s', which a late row does not have",
+				shortName(t), col)
 		}
 		have := g.sb.rel.cols[at]
 		l.to, l.from = append(l.to, c), append(l.from, column(&logical.Column{Index: at, Name: have.name, Type: have.typ}))
@@ -105,7 +106,7 @@ func (g *groupBinder) lateRows(a *logical.Aggregate, l *lateTable) (*logical.Lat
 		} else {
 			k = first + added.Index(l.table.Columns[c].Name)
 		}
-		x, err := g.sb.b.assign(&l.hint.Args[0], l.table, c, i, logical.NewColumn(late.Rows.Columns, k))
+		x, err := g.sb.b.keep(&l.hint.Args[0], l.table, c, logical.NewColumn(late.Rows.Columns, k), "late rows")
 		if err != nil {
 			return nil, err
 		}

@@ -24,6 +24,7 @@ type Binder struct {
 	views             []catalog.Path // being expanded
 	viewAt            ast.Node       // where the statement names the view that is being expanded, the outermost of them
 	expanded          int            // how many were
+	viewOf            map[logical.Node]*catalog.View
 	handles           map[string]catalog.ConnectorTable
 	Warnings          []Warning
 	Extensions        []ast.Extension
@@ -31,7 +32,7 @@ type Binder struct {
 
 // New starts a Binder for a statement.
 func New(ctx context.Context, env *Env, stmt *ast.StmtBase) *Binder {
-	b := &Binder{ctx: ctx, env: env, base: stmt, handles: map[string]catalog.ConnectorTable{}}
+	b := &Binder{ctx: ctx, env: env, base: stmt, handles: map[string]catalog.ConnectorTable{}, viewOf: map[logical.Node]*catalog.View{}}
 	b.catalog, b.database = env.Catalogs.Current()
 	return b
 }

@@ -193,12 +193,9 @@ func (b *Binder) timeColumn(rel *relation, e ast.Expr, name string, w *logical.W
 				have = append(have, c.name)
 			}
 		}
-		hint := "declare WATERMARK FOR " + logical.QuoteName(id.Name) + " AS " + logical.QuoteName(id.Name) + " - INTERVAL '5' SECOND in CREATE TABLE"
-		if !t.IsTimestamp() {
-			hint = "declare a column of type TIMESTAMP(3) with a WATERMARK in CREATE TABLE"
-		}
-		if have != nil {
-			hint = "the time attribute here is " + strings.Join(have, ", ")
+		hint := "the time attribute here is " + strings.Join(have, ", ")
+		if have == nil {
+			hint = b.timeHint(rel.node, i, id.Name)
 		}
 		return logical.Errorf(&id, logical.CodeTimeAttr, hint, "the window function %s needs a time attribute, and '%s' is %s", name, id.Name, t.WithNull(true))
 	case types.Proctime:
