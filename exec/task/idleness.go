@@ -38,18 +38,16 @@ const gone = math.MaxInt64
 // idlePhase reports a phase without a say.
 func idlePhase(n int64) bool { return n&1 == 1 }
 
-// commonPhase is the phase of a source for a task whose channels are in the given ones.
-func commonPhase(channels []int64) int64 {
-	low, high := int64(gone), int64(-1)
-	for _, n := range channels {
-		if n != gone {
-			low, high = min(low, n), max(high, n)
-		}
+// commonPhase is the phase of a source for a task whose channels are in the given ones. The source has reached a phase when any channel has told of it, also
+// one that has ended since.
+func commonPhase(channels []int64, reached int64) int64 {
+	if len(channels) == 0 {
+		return gone
 	}
-	if low >= high { // none, or all the same
+	if low := slices.Min(channels); low >= reached {
 		return low
 	}
-	return high &^ 1
+	return reached &^ 1
 }
 
 // restoredPhases is what a task has told those behind it: what its old copies had, or what it would have from what its channels told.
@@ -68,10 +66,14 @@ func (t *inputTask) restoredPhases(olds []*TaskSnapshot, heard []phases) phases 
 	for _, channel := range heard {
 		for source := range channel {
 			var all []int64
+			reached := int64(0)
 			for _, p := range said {
 				all = append(all, p[source])
+				if p[source] != gone {
+					reached = max(reached, p[source])
+				}
 			}
-			out[source] = commonPhase(all)
+			out[source] = commonPhase(all, reached)
 		}
 	}
 	return out
@@ -129,7 +131,14 @@ func (s *source) nextPhase(ctx context.Context) error {
 // phased notes what a channel has told of a source.
 func (t *inputTask) phased(ctx context.Context, i int, source string, phase int64) error {
 	t.heard[i][source] = phase
+	t.reach(source, phase)
 	return t.settle(ctx, source)
+}
+
+func (t *inputTask) reach(source string, phase int64) {
+	if phase != gone {
+		t.reached[source] = max(t.reached[source], phase)
+	}
 }
 
 // settle finds out which of the sources are idle now, and passes on what has changed.
@@ -142,7 +151,7 @@ func (t *inputTask) settle(ctx context.Context, sources ...string) error {
 				channels = append(channels, phase)
 			}
 		}
-		if n := commonPhase(channels); n != t.phases[s] && (idlePhase(n) || idlePhase(t.phases[s])) {
+		if n := commonPhase(channels, t.reached[s]); n != t.phases[s] && (idlePhase(n) || idlePhase(t.phases[s])) {
 			t.phases[s] = n
 			changed = append(changed, s)
 		}

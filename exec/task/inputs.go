@@ -37,12 +37,13 @@ type inputTask struct {
 	finished bool
 	ended    []bool   // channels
 	heard    []phases // of the sources whose rows each channel brings, as it has told of them
+	reached  phases   // the highest that any channel has told of
 }
 
 func newInputTask(j *Job, t *Task, partition int) *inputTask {
 	wake := make(chan struct{}, 1)
 	it := &inputTask{chain: newChain(j, t, partition), mail: &mailbox{wake: wake}, marks: map[int64]int{}, merged: stream.MinTime,
-		told: Bound{Before: stream.MinTime}}
+		told: Bound{Before: stream.MinTime}, reached: phases{}}
 	it.box = newInbox(wake, exec.NewAccount("inbox of "+t.ID, j.o.Budget), j.o.BatchRows)
 	it.multi = len(t.To) == 1 && t.To[0].Op != nil && t.To[0].Op.Inputs > 1
 	return it
@@ -96,7 +97,13 @@ func (t *inputTask) begin(ctx context.Context, snap *TaskSnapshot) error {
 		t.lanes[i].bound = in.Bound[i]
 		t.ended[i] = in.States[i] == Finished
 		t.lanes[i].ended = t.ended[i]
-		maps.Copy(t.heard[i], in.Heard[i])
+		for source, phase := range in.Heard[i] {
+			t.heard[i][source] = phase
+			t.reach(source, phase)
+		}
+	}
+	for source, phase := range t.phases {
+		t.reach(source, phase)
 	}
 	return nil
 }

@@ -22,8 +22,8 @@ func timeText(t stream.Time) string {
 	return strconv.FormatInt(int64(t), 10)
 }
 
-// TestCombiner runs scripts: "0:5" input 0 speaks with watermark 5, "0:-" it speaks without one, "0i" goes idle, "01i" both do at once, "0f" finishes, "+"
-// adds an input.
+// TestCombiner runs scripts: "0:5" input 0 speaks with watermark 5, "0:-" it speaks without one, "0i" goes idle, "01i" both do at once, "01w" both wake
+// up at once, "0~5" it says 5 without waking up, "0f" finishes, "+" adds an input.
 // After each step the combined watermark is written down, with "~" behind it while all inputs are idle.
 func TestCombiner(t *testing.T) {
 	tests := []struct {
@@ -44,6 +44,10 @@ func TestCombiner(t *testing.T) {
 		{"some idle at once", 3, "0:5 1:9 2:7 02i 1:8 1:10", "- - 5 9 9 10"},
 		{"idle without a watermark", 2, "0i 1i 0:5 1:3 1:6", "- -~ 5 5 5"},
 		{"idle again behind", 2, "0:5 1:9 1i 0:20 1:10 1i 0:21", "- 5 5 20 20 20 21"},
+		{"woken up at once: the faster one alone does not lift it", 2, "0:9 1:5 01i 01w 1:6", "- 5 5~ 5 6"},
+		{"a finished one is not woken up", 2, "0:5 1:9 0f 1i 01w 1:10", "- 5 9 9~ 9 10"},
+		{"said without waking up", 2, "0:5 1:9 0i 0~30 1:12 1i 0:- 1:40", "- 5 9 9 12 12~ 30 30"},
+		{"said by one that is awake", 2, "0:5 1:9 0~7", "- 5 7"},
 		{"finished is absent", 2, "0:5 1:9 0f 1:10 1f", "- 5 9 10 end"},
 		{"finished and the rest idle is not the end", 2, "0:5 1:3 0f 1i 1:4 1f", "- 3 3 3~ 4 end"},
 		{"finished before it spoke", 3, "0:5 1:6 2f 0f 1f", "- - 5 6 end"},
@@ -67,12 +71,22 @@ func TestCombiner(t *testing.T) {
 				switch {
 				case step == "+":
 					c.Add()
-				case strings.HasSuffix(step, "i"):
+				case strings.HasSuffix(step, "i"), strings.HasSuffix(step, "w"):
 					var all []int
-					for _, d := range strings.TrimSuffix(step, "i") {
+					for _, d := range strings.TrimRight(step, "iw") {
 						all = append(all, int(d-'0'))
 					}
-					c.Idle(all...)
+					if strings.HasSuffix(step, "i") {
+						c.Idle(all...)
+					} else {
+						c.Wake(all...)
+					}
+				case step[1] == '~':
+					n, err := strconv.ParseInt(step[2:], 10, 64)
+					if err != nil {
+						t.Fatal(err)
+					}
+					c.Note(int(step[0]-'0'), stream.Time(n))
 				case strings.HasSuffix(step, "f"):
 					c.Finish(int(step[0] - '0'))
 				default:
