@@ -320,3 +320,19 @@ func TestKafkaRestore(t *testing.T) {
 		t.Errorf("rows: %s", got)
 	}
 }
+
+// TestPatternWithoutTopics: no rows for want of topics is told on standard error, and leaves the exit status alone.
+func TestPatternWithoutTopics(t *testing.T) {
+	seeds, _ := topics(t, "clicks", "orders")
+	script := write(t, "s.sql", table("c", "u STRING", seeds, "connector=kafka", "topic-pattern=click", "format=json", "scan.startup.mode=earliest-offset", "scan.bounded.mode=latest-offset")+
+		"SELECT COUNT(*) AS n FROM c;")
+	status, out, errOut := call("", "run", "--format", "csv", script)
+	want := "weir: warning: no topic matches 'topic-pattern': the table has no rows (table: `default_catalog`.`default_database`.`c`, pattern: click, " +
+		"hint: it matches a part of 'clicks', and must match the whole name: write .*(click).*)\n"
+	if status != 0 || !strings.Contains(errOut, want) {
+		t.Errorf("status %d, out %q\n%s", status, out, errOut)
+	}
+	if status, _, errOut = call("", "run", "--quiet", script); status != 0 || errOut != "" {
+		t.Errorf("status %d\n%s", status, errOut)
+	}
+}

@@ -134,6 +134,9 @@ func (s *source) begin(ctx context.Context, env *connectors.Env) error {
 	if err != nil {
 		return err
 	}
+	if len(parts) == 0 {
+		s.warnUnmatched(ctx)
+	}
 	if err := s.add(ctx, parts, s.known != nil); err != nil {
 		return err
 	}

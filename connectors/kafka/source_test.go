@@ -1,8 +1,10 @@
 package kafka
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sort"
 	"strings"
@@ -293,5 +295,30 @@ func TestManyTopics(t *testing.T) {
 		b.create(t, prefix+"1", 1)
 		b.put(t, prefix+"1", 0, click("new", 5))
 		s.until("the new topic's row", func() bool { env.Clock.Advance(time.Minute); return len(s.rows) == 1 })
+	})
+}
+
+// TestPatternWithoutTopics: a pattern that matches nothing is told of, and reads nothing.
+func TestPatternWithoutTopics(t *testing.T) {
+	eachBroker(t, func(t *testing.T, b *broker) {
+		topic := b.topic(t, 1)
+		b.put(t, topic, 0, click("x", 1))
+		part := strings.TrimPrefix(topic, "t")
+		for _, c := range []struct{ options, want string }{
+			{"topic-pattern=nothing-" + topic, "level=WARN msg=\"no topic matches 'topic-pattern': the table has no rows\" table=clicks pattern=nothing-" + topic},
+			{"topic-pattern=" + part, "it matches a part of '" + topic + "', and must match the whole name: write .*(" + part + ").*"},
+			{"topic-pattern=nothing-" + topic + " scan.bounded.mode", "no topic matches 'topic-pattern' yet"},
+			{"topic-pattern=nothing-" + topic + " scan.bounded.mode scan.topic-partition-discovery.interval=0", "looks for none later"},
+			{"topic-pattern=.*" + part, ""},
+		} {
+			env := conntest.NewEnv(t)
+			var log bytes.Buffer
+			env.Log = slog.New(slog.NewTextHandler(&log, nil))
+			s := mustOpen(t, env, b.table(t, topic, clicks, append([]string{"topic"}, strings.Fields(c.options)...)...), nil)
+			s.close()
+			if got := log.String(); c.want == "" && got != "" || !strings.Contains(got, c.want) {
+				t.Errorf("%s: %q, want %q", c.options, got, c.want)
+			}
+		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -88,6 +89,31 @@ func (t *table) missing(ctx context.Context, adm *kadm.Client, name string) erro
 		}
 	}
 	return fmt.Errorf("topic '%s' does not exist%s", name, hint)
+}
+
+// warnUnmatched says that no topic matches the pattern: nobody would tell that from topics without records.
+func (s *source) warnUnmatched(ctx context.Context) {
+	msg := "no topic matches 'topic-pattern': the table has no rows"
+	if !s.t.Bounded() {
+		msg = "no topic matches 'topic-pattern' yet"
+		if s.t.discover <= 0 {
+			msg = "no topic matches 'topic-pattern', and 'scan.topic-partition-discovery.interval' = '0' looks for none later: the table has no rows"
+		}
+	}
+	pattern := s.t.opts["topic-pattern"]
+	attrs := []any{"table", s.t.decl.Name, "pattern", pattern}
+	ctx, cancel := s.t.requestTime(ctx)
+	defer cancel()
+	if all, err := s.adm.ListTopics(ctx); err == nil {
+		names := all.Names()
+		part, _ := regexp.Compile(pattern) // it is checked
+		if i := slices.IndexFunc(names, part.MatchString); i >= 0 {
+			attrs = append(attrs, "hint", fmt.Sprintf("it matches a part of '%s', and must match the whole name: write .*(%s).*", names[i], pattern))
+		} else if len(names) <= 20 {
+			attrs = append(attrs, "topics that this login sees", strings.Join(names, ", "))
+		}
+	}
+	s.env.Log.Warn(msg, attrs...)
 }
 
 func topicError(topic string, err error) error {
