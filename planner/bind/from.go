@@ -283,6 +283,10 @@ func (b *Binder) tableHints(t *catalog.Table, hints []ast.Hint) ([]catalog.Optio
 			if a.Value == nil {
 				return nil, logical.Errorf(&a, logical.CodeHint, "", "usage: OPTIONS('key' = 'value', ...)")
 			}
+			if a.Key == "connector" && a.Value.Value != t.Connector() {
+				return nil, logical.Errorf(&a, logical.CodeHint, "declare a table WITH ('connector' = '"+a.Value.Value+"')",
+					"a hint cannot give table %s another connector", shortName(t))
+			}
 			options = setOption(options, a.Key, a.Value.Value)
 		}
 	}
