@@ -138,7 +138,7 @@ type EventKind uint8
 const (
 	EventBatch EventKind = iota
 	EventWatermark
-	EventIdle
+	EventIdle // a source has fallen silent, or speaks again: see Event.Phase
 	EventBarrier
 	EventEnd
 )

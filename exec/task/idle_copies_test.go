@@ -198,18 +198,21 @@ func TestIdlenessGoesOn(t *testing.T) {
 	is("s 1") // y is not
 	take(b, phaseEvent("y", 1))
 	is("7 y 1")
+	take(b, markEvent(6)) // said by a timer, and heard when the source speaks
+	take(x, markEvent(8))
+	is("8")
 	take(x, phaseEvent("x", 1))
 	is("x 1")
 	take(a, rowEvent(mem, 1, 9), phaseEvent("s", 2), rowEvent(mem, 2, 9), phaseEvent("s", 3))
 	is("s 2")
-	if got.before[1] != 7 || got.before[2] != 7 {
-		t.Errorf("rows at %v: the watermark is 7", got.before)
+	if got.before[1] != 8 || got.before[2] != 8 {
+		t.Errorf("rows at %v: the watermark is 8", got.before)
 	}
 	take(x, phaseEvent("x", 2), markEvent(20))
 	is("x 2")
 	take(b, phaseEvent("s", 2), rowEvent(mem, 3, 5), markEvent(15), phaseEvent("s", 3))
 	is("9 20 s 3")
-	if got.before[3] != 7 {
+	if got.before[3] != 8 {
 		t.Errorf("rows at %v", got.before)
 	}
 	take(b, phaseEvent("s", 4))

@@ -143,7 +143,7 @@ func (t *inputTask) reach(source string, phase int64) {
 
 // settle finds out which of the sources are idle now, and passes on what has changed.
 func (t *inputTask) settle(ctx context.Context, sources ...string) error {
-	var changed []string
+	var fallen, woken []string
 	for _, s := range sources {
 		var channels []int64
 		for i, heard := range t.heard {
@@ -153,11 +153,19 @@ func (t *inputTask) settle(ctx context.Context, sources ...string) error {
 		}
 		if n := commonPhase(channels, t.reached[s]); n != t.phases[s] && (idlePhase(n) || idlePhase(t.phases[s])) {
 			t.phases[s] = n
-			changed = append(changed, s)
+			if idlePhase(n) {
+				fallen = append(fallen, s)
+			} else {
+				woken = append(woken, s)
+			}
 		}
 	}
-	if len(changed) == 0 {
+	if len(fallen) == 0 && len(woken) == 0 {
 		return nil
+	}
+	// What the watermark releases now belongs to the phase in which somebody speaks: behind the word that it has begun, and before the one that it is over.
+	if err := t.tellAll(ctx, woken); err != nil {
+		return err
 	}
 	var speaking, idle []int
 	for i := range t.heard {
@@ -175,12 +183,19 @@ func (t *inputTask) settle(ctx context.Context, sources ...string) error {
 	if enough != nil && !errors.Is(enough, exec.ErrEnough) {
 		return enough
 	}
-	for _, s := range changed {
+	if err := t.tellAll(ctx, fallen); err != nil {
+		return err
+	}
+	return enough
+}
+
+func (t *inputTask) tellAll(ctx context.Context, sources []string) error {
+	for _, s := range sources {
 		if err := t.tell(ctx, s, t.phases[s]); err != nil {
 			return err
 		}
 	}
-	return enough
+	return nil
 }
 
 // sources are those whose rows the task gets.
