@@ -186,13 +186,17 @@ func (r *Runner) run(soft, hard context.Context, st weir.Statement, from source)
 	defer cancel()
 	detach := context.AfterFunc(soft, cancel)
 	res, err := r.DB.ExecuteWith(ctx, st.Text, weir.ExecOptions{Background: true})
-	if !detach() {
-		discard(res)
+	if !detach() && err != nil {
 		return errStopped
 	}
 	if err != nil {
 		return err
 	}
+	defer func() {
+		if err == nil && soft.Err() != nil { // what was begun has been stopped in order, and said so
+			err = errStopped
+		}
+	}()
 	for _, n := range res.Notes {
 		r.warn(st, n)
 	}
@@ -211,18 +215,6 @@ func (r *Runner) run(soft, hard context.Context, st weir.Statement, from source)
 		r.note("ok")
 	}
 	return nil
-}
-
-func discard(res *weir.Result) {
-	if res == nil {
-		return
-	}
-	if res.Query != nil {
-		res.Query.Close()
-	}
-	if res.Job != nil {
-		res.Job.Cancel()
-	}
 }
 
 // runQuery prints a running SELECT.
@@ -256,7 +248,7 @@ func (r *Runner) runQuery(soft, hard context.Context, q *weir.Query, entry *Stat
 
 // runInsert waits for an INSERT that has an end, and remembers one that has none. failed prints an error of the latter, whatever runs then.
 func (r *Runner) runInsert(soft, hard context.Context, job *weir.Job, entry *StatementStats, began time.Time, failed func(error)) error {
-	if !job.Bounded() && !strings.EqualFold(r.DB.Config()["table.dml-sync"], "true") {
+	if soft.Err() == nil && !job.Bounded() && !strings.EqualFold(r.DB.Config()["table.dml-sync"], "true") {
 		b := &background{job: job, entry: entry, told: make(chan struct{})}
 		r.jobs = append(r.jobs, b)
 		if r.Interactive {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/weir-sql/weir"
+	"github.com/weir-sql/weir/connectors"
+	"github.com/weir-sql/weir/exec/task"
 )
 
 func TestRP01Script(t *testing.T) {
@@ -206,6 +208,53 @@ func TestStoppedInOrder(t *testing.T) {
 	}
 	if err := r.RunStatement(ctx, weir.Split("SELECT 1").Statements[0]); !errors.Is(err, errStopped) {
 		t.Errorf("after the stop: %v", err)
+	}
+}
+
+// startClock calls looked when it is looked at first: the time at which a job starts.
+type startClock struct {
+	connectors.Clock
+	once   sync.Once
+	looked func()
+}
+
+func (c *startClock) Now() time.Time {
+	if c.looked != nil {
+		c.once.Do(c.looked)
+	}
+	return c.Clock.Now()
+}
+
+// TestStoppedAtStart: an interrupt that comes while a job starts stops it in order, with its summary, and says so: it may have written rows already.
+func TestStoppedAtStart(t *testing.T) {
+	const tables = `CREATE TABLE e (id BIGINT) WITH ('connector' = 'datagen', 'rows-per-second' = '1000'); CREATE TABLE n (id BIGINT) WITH ('connector' = 'blackhole');`
+	for _, c := range []struct{ setting, sql string }{
+		{"false", "SELECT id FROM e"},
+		{"false", "INSERT INTO n SELECT id FROM e"},
+		{"true", "INSERT INTO n SELECT id FROM e"},
+	} {
+		clock := &startClock{Clock: task.SystemClock{}}
+		db, err := weir.Open(weir.Options{Config: map[string]string{"table.dml-sync": c.setting}, Clock: clock})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Exec(t.Context(), tables); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		clock.looked = cancel
+		var errOut bytes.Buffer
+		r := &Runner{DB: db, Out: &bytes.Buffer{}, Err: &errOut, Writer: WriterOptions{Format: "csv", NoHeader: true}}
+		status := r.RunScript(ctx, c.sql+"; SELECT 2;", "")
+		if status != ExitInterrupted || !strings.HasPrefix(errOut.String(), "stopped: ") || strings.Count(errOut.String(), "\n") != 1 {
+			t.Errorf("%s: status %d, %q", c.sql, status, errOut.String())
+		}
+		if jobs := db.Jobs(); len(jobs) != 0 {
+			t.Errorf("%s: %d jobs are left", c.sql, len(jobs))
+		}
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
