@@ -127,7 +127,7 @@ func (b *Binder) Fill(s *ast.CreateTable, t *catalog.Table, src *relation) (logi
 	fill := map[int]logical.Expr{}
 	for i, c := range src.cols {
 		k := t.Index(c.name)
-		x, err := b.assign(b.queryColumn(s.As, i, t.Columns[k].Type), t, k, i, from[i])
+		x, err := b.assign(s.As, i, t, k, from[i])
 		if err != nil {
 			return nil, err
 		}

@@ -59,7 +59,7 @@ func (b *Binder) Insert(ins *ast.Insert) (logical.Node, error) {
 	fill := map[int]logical.Expr{}
 	from := identity(in.node.Schema())
 	for i, c := range to {
-		x, err := b.assign(b.queryColumn(ins.Query, i, t.Columns[c].Type), t, c, i, from[i])
+		x, err := b.assign(ins.Query, i, t, c, from[i])
 		if err != nil {
 			return nil, err
 		}
@@ -84,8 +84,8 @@ func columnNames(t *catalog.Table, cols []int) []string {
 	return out
 }
 
-// queryColumn is the node that makes column i of a query, for errors: of VALUES the first that does not fit the type.
-func (b *Binder) queryColumn(q *ast.Query, i int, to types.Type) ast.Node {
+// queryColumn is the node that makes column i of a query, for errors.
+func queryColumn(q *ast.Query, i int) ast.Node {
 	switch body := q.Body.(type) {
 	case *ast.Select:
 		for k := range min(i+1, len(body.Items)) {
@@ -97,12 +97,6 @@ func (b *Binder) queryColumn(q *ast.Query, i int, to types.Type) ast.Node {
 			return &body.Items[i]
 		}
 	case *ast.Values:
-		for _, r := range body.Rows {
-			x, err := b.expr(r.Exprs[i], &scope{rel: &relation{}, clause: "VALUES"})
-			if err == nil && !fits(x.ResultType(), to.WithAttr(types.NoTimeAttr)) {
-				return r.Exprs[i]
-			}
-		}
 		return body.Rows[0].Exprs[i]
 	}
 	return q
@@ -176,13 +170,22 @@ func (b *Binder) staticPartition(t *catalog.Table, p *ast.PartitionSpec) (map[st
 	return static, fixed, nil
 }
 
-// assign converts column position of a query to column c of a table, implicitly. n is what made the column.
-func (b *Binder) assign(n ast.Node, t *catalog.Table, c, position int, x logical.Expr) (logical.Expr, error) {
+// assign converts x, which is column i of a query, to column c of a table, implicitly.
+func (b *Binder) assign(q *ast.Query, i int, t *catalog.Table, c int, x logical.Expr) (logical.Expr, error) {
+	n := queryColumn(q, i)
 	col := t.Columns[c]
 	from, to := x.ResultType(), col.Type.WithAttr(types.NoTimeAttr)
 	if !fits(from, to) {
-		return nil, logical.Errorf(n, logical.CodeSinkTypes, b.castHint(n, position, x, to), "incompatible types for sink column '%s' at position %d: the query gives %s, the table has %s",
-			col.Name, position+1, from.WithNull(true), to.WithNull(true))
+		if v, ok := q.Body.(*ast.Values); ok { // the first row that does not fit
+			for _, r := range v.Rows {
+				if x, err := b.expr(r.Exprs[i], &scope{rel: &relation{}, clause: "VALUES"}); err == nil && !fits(x.ResultType(), to) {
+					n = r.Exprs[i]
+					break
+				}
+			}
+		}
+		return nil, logical.Errorf(n, logical.CodeSinkTypes, b.fitHint(n, i, x, to), "incompatible types for sink column '%s' at position %d: the query gives %s, the table has %s",
+			col.Name, i+1, from.WithNull(true), to.WithNull(true))
 	}
 	return b.convert(n, x, to), nil
 }
@@ -200,10 +203,13 @@ func (b *Binder) keep(n ast.Node, t *catalog.Table, c int, x logical.Expr, what 
 
 func fits(from, to types.Type) bool { return from.Kind == types.Null || types.Implicit(from, to) }
 
-// castHint proposes a cast of what the user wrote.
-func (b *Binder) castHint(n ast.Node, position int, x logical.Expr, to types.Type) string {
+// fitHint proposes a cast of what the user wrote.
+func (b *Binder) fitHint(n ast.Node, position int, x logical.Expr, to types.Type) string {
 	from, target := x.ResultType().WithNull(true), to.WithNull(true)
 	if !types.CanCast(from, to) {
+		if h := castHint(from, to); h != "" {
+			return h
+		}
 		return fmt.Sprintf("no CAST makes %s of %s: write another expression, or declare the column %s", target, from, from)
 	}
 	written := ""
