@@ -179,12 +179,12 @@ func TestBroker(t *testing.T) {
 	if status != 0 || rows != "a\nb\n" {
 		t.Errorf("status %d, %q %s", status, rows, text)
 	}
-	if !strings.Contains(errOut.String(), "topics: clicks (3), orders (1)") {
-		t.Errorf("%s", errOut.String())
-	}
 	cancel()
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+	if !strings.Contains(errOut.String(), "topics: clicks (3), orders (1)") {
+		t.Errorf("%s", errOut.String())
 	}
 }
 

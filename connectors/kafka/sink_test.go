@@ -3,6 +3,7 @@ package kafka
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -211,6 +212,9 @@ func TestUpsertBuffer(t *testing.T) {
 		wrote(`a={"v":2}`, `b=<null>`, `c={"v":1}`)
 		put(stream.UpdateAfter, "c", 2)
 		put(stream.UpdateAfter, "c", 3)
+		for env.Clock.Waiting() == 0 { // until the one that flushes waits
+			runtime.Gosched()
+		}
 		env.Clock.Advance(time.Second)
 		wrote(`c={"v":3}`)
 		put(stream.UpdateAfter, "a", 7)

@@ -66,7 +66,7 @@ func TestTransactions(t *testing.T) {
 		defer s.close()
 		s.until("no lag", func() bool {
 			at, err := decodePosition(s.pos[topic+"-0"])
-			return err == nil && at.next == end.Offset
+			return err == nil && at.next >= end.Offset // the last mark may have been written behind the look at the end
 		})
 		// An open transaction holds what is behind it.
 		if err := cl.BeginTransaction(); err != nil {
