@@ -1,5 +1,5 @@
 // Package avro has the format 'avro'. In a message a record stands alone, in Avro's binary encoding: its schema is made of the table's columns, as Flink
-// makes it, and must be the writer's. A file is one of Avro's container files: it has its writer's schema in it, whose fields are matched to columns by
+// makes it, and must be the writer's; or in Avro's JSON encoding, of the same schema. A file is one of Avro's container files: it has its writer's schema in it, whose fields are matched to columns by
 // name and with case; fields that are no column are skipped, columns that are no field are NULL.
 //
 // Where columns are inferred, they are those of the schema in the file: timestamps and local timestamps are TIMESTAMP, an enum is a STRING, a logical type that
@@ -32,7 +32,7 @@ func (Format) Name() string { return "avro" }
 // Options are those of Flink.
 func (Format) Options() []connectors.Option {
 	return []connectors.Option{
-		{Name: "encoding", Type: "binary|json", Default: "binary", Doc: "How records are encoded; json is not supported here."},
+		{Name: "encoding", Type: "binary|json", Default: "binary", Doc: "How the record of a message is encoded."},
 		{Name: "codec", Type: "null|deflate|snappy|zstandard", Default: "snappy", Doc: "How the blocks of files are compressed by a sink. Messages are not."},
 		{Name: legacyMapping, Type: "boolean", Default: "true", Doc: "TIMESTAMP is a timestamp-millis, and TIMESTAMP_LTZ has no form; otherwise they are local-timestamp and timestamp."},
 	}
@@ -43,13 +43,14 @@ func (f Format) Check(c connectors.FormatConfig) error {
 	if err := connectors.CheckOptions("format 'avro'", c.Options, f.Options()); err != nil {
 		return err
 	}
-	if connectors.GetEnum(c.Options, "encoding", "binary", "binary", "json") == "json" {
-		return errors.New("option 'avro.encoding' = 'json' is not supported; 'binary' is")
-	}
 	if _, err := f.derive(c); err != nil {
 		return fmt.Errorf("table %s: %w", c.Table, err)
 	}
 	return nil
+}
+
+func inJSON(c connectors.FormatConfig) bool {
+	return connectors.GetEnum(c.Options, "encoding", "binary", "binary", "json") == "json"
 }
 
 func (Format) derive(c connectors.FormatConfig) (Schema, error) {
@@ -65,7 +66,7 @@ func (f Format) Decoder(c connectors.FormatConfig) (connectors.Decoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &decoder{own: s, keepBad: c.KeepBad, most: c.MaxBytes}
+	d := &decoder{own: s, json: inJSON(c), keepBad: c.KeepBad, most: c.MaxBytes}
 	for _, w := range c.Wanted {
 		d.columns = append(d.columns, c.Columns[w])
 	}
@@ -76,6 +77,7 @@ func (f Format) Decoder(c connectors.FormatConfig) (connectors.Decoder, error) {
 // decoder reads messages of its own schema, and container files of any.
 type decoder struct {
 	own     Schema
+	json    bool         // messages are
 	columns types.Schema // wanted ones
 	schema  *arrow.Schema
 	keepBad bool
@@ -99,14 +101,20 @@ func (d *decoder) init() error {
 
 // Clone returns a decoder for another goroutine.
 func (d *decoder) Clone() connectors.Decoder {
-	c := &decoder{own: d.own, columns: d.columns, schema: d.schema, keepBad: d.keepBad, most: d.most}
+	c := &decoder{own: d.own, json: d.json, columns: d.columns, schema: d.schema, keepBad: d.keepBad, most: d.most}
 	_ = c.init() // it was right the first time
 	return c
 }
 
 // DecodeMessages decodes a record per message. A null message gives no row.
 func (d *decoder) DecodeMessages(ctx context.Context, m connectors.Messages, mem memory.Allocator) (connectors.Decoded, []int32, error) {
-	return DecodeMessages(m, mem, d.cols, d.schema, d.keepBad, "avro", func(v []byte) (*Reader, []byte, error) { return d.reader, v, nil })
+	return DecodeMessages(m, mem, d.cols, d.schema, d.keepBad, "avro", func(v []byte) (*Reader, []byte, error) {
+		if d.json {
+			body, err := fromJSON(nil, d.own, v)
+			return d.reader, body, err
+		}
+		return d.reader, v, nil
+	})
 }
 
 // NotBad marks an error of DecodeMessages' find that is not the record's fault.
@@ -186,11 +194,23 @@ func (f Format) Encoder(c connectors.FormatConfig) (connectors.Encoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newEncoder(s, w, connectors.GetEnum(c.Options, "codec", "snappy", "null", "deflate", "snappy", "zstandard")), nil
+	e := newEncoder(s, w, connectors.GetEnum(c.Options, "codec", "snappy", "null", "deflate", "snappy", "zstandard"))
+	if inJSON(c) {
+		e.json = s
+	}
+	return e, nil
 }
 
 // EncodeMessage appends the record of a row.
 func (e *encoder) EncodeMessage(dst []byte, rec arrow.RecordBatch, r int32, _ stream.RowKind) ([]byte, bool, error) {
-	dst, err := e.w.Append(dst, rec, int(r))
+	if e.json == nil {
+		dst, err := e.w.Append(dst, rec, int(r))
+		return dst, true, err
+	}
+	b, err := e.w.Append(nil, rec, int(r))
+	if err != nil {
+		return dst, false, err
+	}
+	dst, _, err = toJSON(dst, e.json, b, 0)
 	return dst, true, err
 }

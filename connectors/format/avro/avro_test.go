@@ -313,7 +313,6 @@ func TestCheck(t *testing.T) {
 		c    connectors.FormatConfig
 		want string
 	}{
-		{conntest.FormatConfig(cols("x", types.IntType), "encoding=json"), "not supported"},
 		{conntest.FormatConfig(cols("x", types.TimestampLTZOf(3))), "'timestamp_mapping.legacy' = 'false'"},
 		{conntest.FormatConfig(cols("x", types.TimestampOf(6))), "up to three digits"},
 		{conntest.FormatConfig(cols("a b", types.IntType)), "is none of Avro's"},

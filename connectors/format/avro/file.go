@@ -37,6 +37,9 @@ const maxBlock = 256 << 20
 
 // Header reads the start of a container file.
 func (d *decoder) Header(data []byte, eof bool) (n int, lines int64, binding any, ok bool, err error) {
+	if d.json {
+		return 0, 0, nil, false, errFiles
+	}
 	if len(data) == 0 && eof {
 		return 0, 0, &container{}, true, nil // an empty file has no rows
 	}
@@ -233,6 +236,7 @@ func decompress(codec string, b []byte) ([]byte, error) {
 // encoder writes messages, or the blocks of a file.
 type encoder struct {
 	w      *Writer
+	json   Schema // of messages in JSON, else nil
 	codec  string
 	schema string
 	sync   [16]byte
@@ -272,6 +276,9 @@ func (e *encoder) Header() []byte {
 
 // Encode appends a block with the records of rows.
 func (e *encoder) Encode(dst []byte, rec arrow.RecordBatch, rows []int32) ([]byte, error) {
+	if e.json != nil {
+		return dst, errFiles
+	}
 	n := int(rec.NumRows())
 	if rows != nil {
 		n = len(rows)
