@@ -56,7 +56,7 @@ func table(name, columns, seeds string, options ...string) string {
 
 // TestKafka runs scripts over topics.
 func TestKafka(t *testing.T) {
-	seeds, put := topics(t, "clicks", "users", "changes", "out", "avro")
+	seeds, put := topics(t, "clicks", "users", "changes", "out", "avro", "text")
 	for i := range 40 { // out of order by up to a second, in both partitions; half a minute
 		put("clicks", int32(i%2), "", fmt.Sprintf(`{"u":"u%d","ts":"2024-05-01 10:00:%02d.%03d"}`, i%3, i, 500*(i%2)))
 	}
@@ -76,6 +76,7 @@ func TestKafka(t *testing.T) {
 	changes := table("changes", "id INT, n INT, src STRING METADATA FROM 'value.source.table' VIRTUAL", seeds, with("connector=kafka", "topic=changes", "format=debezium-json")...)
 	out := table("o", "name STRING, s INT, PRIMARY KEY (name) NOT ENFORCED", seeds, "connector=upsert-kafka", "topic=out", "key.format=csv", "value.format=json", "scan.bounded.mode=latest-offset")
 	av := table("av", "u STRING, ts TIMESTAMP(3)", seeds, with("connector=kafka", "topic=avro", "format=avro", "key.format=raw", "key.fields=u")...)
+	text := table("av", "u STRING, ts TIMESTAMP(3)", seeds, with("connector=kafka", "topic=text", "format=avro", "avro.encoding=json")...)
 	for _, c := range []struct{ name, script, out string }{
 		{"windows in the order of event time", clicks + `SELECT window_start, COUNT(*) AS n, COUNT(DISTINCT p) AS p FROM TUMBLE(TABLE clicks, DESCRIPTOR(ts), INTERVAL '10' SECOND)
 			GROUP BY window_start, window_end`, "window_start,n,p\n2024-05-01 10:00:00.000,10,2\n2024-05-01 10:00:10.000,10,2\n2024-05-01 10:00:20.000,10,2\n2024-05-01 10:00:30.000,10,2\n"},
@@ -85,6 +86,10 @@ func TestKafka(t *testing.T) {
 			"name,s\nann,12\n"},
 		{"avro there and back", clicks + av + "INSERT INTO av SELECT u, ts FROM clicks WHERE u = 'u1'; SELECT COUNT(DISTINCT ts) AS n, MIN(ts) AS lo, MAX(ts) AS hi FROM av",
 			"n,lo,hi\n13,2024-05-01 10:00:01.500,2024-05-01 10:00:37.500\n"},
+		{"avro in JSON there and back", clicks + text + "INSERT INTO av SELECT u, ts FROM clicks WHERE u = 'u1'; SELECT COUNT(DISTINCT ts) AS n, MIN(ts) AS lo FROM av",
+			"n,lo\n13,2024-05-01 10:00:01.500\n"},
+		{"avro in JSON is text", strings.NewReplacer("u STRING, ts TIMESTAMP(3)", "v STRING", "'format' = 'avro', 'avro.encoding' = 'json'", "'format' = 'raw'").Replace(text) +
+			"SELECT MIN(v) AS v FROM av", "v\n\"{\"\"u\"\":{\"\"string\"\":\"\"u1\"\"},\"\"ts\"\":{\"\"long\"\":1714557601500}}\"\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, threads := range []string{"1", "4"} {
