@@ -13,6 +13,7 @@ import (
 	"github.com/weir-sql/weir/parser"
 	"github.com/weir-sql/weir/parser/ast"
 	"github.com/weir-sql/weir/planner"
+	"github.com/weir-sql/weir/planner/bind"
 	"github.com/weir-sql/weir/planner/physical"
 )
 
@@ -211,7 +212,7 @@ func (db *DB) showSettings() *Query {
 	config := db.Config()
 	rows := [][]string{}
 	for k, v := range config {
-		rows = append(rows, []string{k, v})
+		rows = append(rows, []string{k, bind.ShownValue(k, v)})
 	}
 	slices.SortFunc(rows, func(a, b []string) int { return strings.Compare(a[0], b[0]) })
 	return textResult([]string{"key", "value"}, rows)

@@ -171,7 +171,7 @@ func (p *planning) describe(s *ast.Describe) (*Result, error) {
 		add("comment", comment)
 		if s.Extended {
 			for _, o := range options {
-				add("option:"+o.Key, o.Value)
+				add("option:"+o.Key, bind.ShownValue(o.Key, o.Value))
 			}
 		}
 		return &Result{Rows: r}, nil
@@ -297,7 +297,7 @@ func (p *planning) show(s *ast.Show) (*Result, error) {
 		text := "CREATE CATALOG `" + s.Name.String() + "`"
 		var with []string
 		for _, o := range options {
-			with = append(with, fmt.Sprintf("  '%s' = '%s'", o.Key, o.Value))
+			with = append(with, fmt.Sprintf("  '%s' = '%s'", o.Key, bind.ShownValue(o.Key, o.Value)))
 		}
 		if with == nil {
 			with = []string{"  'type' = 'generic_in_memory'"}

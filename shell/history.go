@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/weir-sql/weir"
 )
 
 // historyLimit is how many entries are kept.
@@ -139,5 +141,5 @@ func hasSecret(s string) bool {
 			return true
 		}
 	}
-	return false
+	return weir.HideSecrets(s) != s
 }

@@ -53,6 +53,8 @@ func TestHasSecret(t *testing.T) {
 		"CREATE TABLE t (a INT) WITH ('password' = 'x')":                                              true,
 		"CREATE TABLE t (a INT) WITH ('s3.secret-key'='x')":                                           true,
 		"CREATE TABLE t (a INT) WITH ('oauth.token' =\n 'x')":                                         true,
+		"CREATE TABLE t (a INT) WITH ('avro-confluent.basic-auth.user-info' = 'me:pw')":               true,
+		"CREATE TABLE t (a INT) WITH ('avro-confluent.url' = 'http://me:pw@host')":                    true,
 		"set 'http.API_KEY' = 'x'":                                                                    true,
 		"\\set x.password y":                                                                          true,
 		"SELECT token FROM t":                                                                         false,

@@ -21,6 +21,7 @@ package kafka
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -137,7 +138,7 @@ func (c Connector) Table(ctx context.Context, decl connectors.Declaration) (conn
 func (t *table) setFormats(connector string, options []connectors.Option) error {
 	value := t.opts["value.format"]
 	if f, ok := t.opts["format"]; ok && value != "" {
-		return fmt.Errorf("options 'format' and 'value.format' mean the same: remove '%s'", f)
+		return errors.New("options 'format' and 'value.format' mean the same: remove one of them")
 	} else if ok {
 		value = f
 	}

@@ -115,7 +115,7 @@ func ShowCreate(o catalog.Object) string {
 		if v.Comment != "" {
 			s += "COMMENT '" + quoted(v.Comment) + "'\n"
 		}
-		return s + "AS " + v.Text
+		return s + "AS " + HideSecrets(v.Text)
 	}
 	t := o.(*catalog.Table)
 	var b strings.Builder
@@ -168,26 +168,11 @@ func ShowCreate(o catalog.Object) string {
 			if i == len(t.Options)-1 {
 				end = "\n"
 			}
-			value := o.Value
-			if Secret(o.Key) {
-				value = "******"
-			}
-			fmt.Fprintf(&b, "  '%s' = '%s'%s", quoted(o.Key), quoted(value), end)
+			fmt.Fprintf(&b, "  '%s' = '%s'%s", quoted(o.Key), quoted(ShownValue(o.Key, o.Value)), end)
 		}
 		b.WriteString(")")
 	}
 	return b.String()
-}
-
-// Secret tells by its name that an option's value is not to be shown.
-func Secret(key string) bool {
-	key = strings.ToLower(key)
-	for _, word := range []string{"password", "secret", "jaas.config", "token", "user-info", "keystore.key", "apikey", "api-key"} {
-		if strings.Contains(key, word) {
-			return true
-		}
-	}
-	return false
 }
 
 // Matches is LIKE (case-sensitive) or ILIKE with % and _; backslash escapes.
