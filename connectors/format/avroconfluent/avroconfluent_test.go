@@ -154,7 +154,8 @@ func TestErrors(t *testing.T) {
 	d.schemas = []string{`{"type":"record","name":"r","fields":[]}`}
 	message := []byte{0, 0, 0, 0, 1}
 	for _, c := range []struct{ options, want string }{
-		{"url=" + d.URL, "refuses the login"},
+		{"url=" + d.URL, "refuses the login: look at 'avro-confluent.basic-auth.user-info'"},
+		{"url=" + d.URL + " bearer-auth.credentials-source=STATIC_TOKEN bearer-auth.token=secret", "refuses the login: look at 'avro-confluent.bearer-auth.token'"},
 		{"url=" + d.URL + " basic-auth.credentials-source=USER_INFO basic-auth.user-info=user:not-secret", "refuses the login"},
 		{"url=" + d.URL + " basic-auth.credentials-source=USER_INFO basic-auth.user-info=user:secret", ""},
 		{"url=" + d.URL + " basic-auth.credentials-source=USER_INFO", "need each other"},

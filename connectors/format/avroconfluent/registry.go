@@ -147,7 +147,11 @@ func (r *refused) Error() string { return r.why }
 
 func (r *registry) login(status int) error {
 	if status == http.StatusUnauthorized || status == http.StatusForbidden {
-		return fmt.Errorf("the schema registry %s refuses the login: look at 'avro-confluent.basic-auth.user-info'", r.urls[0].Redacted())
+		option := "'avro-confluent.basic-auth.user-info'"
+		if strings.HasPrefix(r.auth, "Bearer ") {
+			option = "'avro-confluent.bearer-auth.token'"
+		}
+		return fmt.Errorf("the schema registry %s refuses the login: look at %s", r.urls[0].Redacted(), option)
 	}
 	return nil
 }
