@@ -20,6 +20,7 @@ const defaultTransactionTimeout = 15 * time.Minute
 type transaction struct {
 	id     string
 	client *kgo.Client
+	topics map[string]bool // that it has written to; mu of the sink guards it
 }
 
 // checkExactly validates the options of an exactly-once sink.
@@ -58,7 +59,7 @@ func (s *sink) begin(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("table %s: %w", s.t.decl.Name, err)
 	}
-	s.client, s.txn = client, &transaction{id: id, client: client}
+	s.client, s.txn = client, &transaction{id: id, client: client, topics: map[string]bool{}}
 	if s.begun == 1 {
 		if err := s.t.props.ping(ctx, client); err != nil {
 			return fmt.Errorf("table %s: %w", s.t.decl.Name, err)
@@ -107,10 +108,35 @@ func (s *sink) prepareTransaction(ctx context.Context) ([]byte, error) {
 	if err := s.failed(); err != nil {
 		return nil, err
 	}
+	limited, cancel := context.WithTimeout(ctx, s.patience)
+	defer cancel()
+	if err := settle(limited, s.txn.client, s.txn.topics); err != nil {
+		return nil, s.transactionError("cannot go on", err)
+	}
 	s.prepared = append(s.prepared, s.txn)
 	receipt := append([]byte{receiptVersion}, s.txn.id...)
 	s.client, s.txn = nil, nil
 	return receipt, nil
+}
+
+// settle waits until a client knows the topics that it has written to. A client sends the first records of a topic a moment before it lists its partitions;
+// a transaction that is ended in between has written nothing in its eyes: it would be aborted, and said to be committed (franz-go 1.22).
+func settle(ctx context.Context, client *kgo.Client, topics map[string]bool) error {
+	for topic := range topics {
+		for {
+			if leader, _, err := client.PartitionLeader(topic, 0); leader >= 0 || err != nil {
+				break
+			}
+			t := time.NewTimer(time.Millisecond)
+			select {
+			case <-t.C:
+			case <-ctx.Done():
+				t.Stop()
+				return ctx.Err()
+			}
+		}
+	}
+	return nil
 }
 
 // commitTransaction makes an epoch's rows visible. One that was committed before is fine.

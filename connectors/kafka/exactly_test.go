@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"github.com/weir-sql/weir/connectors"
 	"github.com/weir-sql/weir/connectors/conntest"
 )
@@ -182,4 +185,67 @@ func TestTransactionTimeout(t *testing.T) {
 		}
 		_ = s.Close()
 	})
+}
+
+// secondWaits is a partitioner that holds its second record up.
+type secondWaits struct {
+	n    int
+	gate chan struct{}
+}
+
+func (p *secondWaits) ForTopic(string) kgo.TopicPartitioner { return p }
+func (p *secondWaits) RequiresConsistency(*kgo.Record) bool { return true }
+func (p *secondWaits) Partition(*kgo.Record, int) int {
+	if p.n++; p.n == 2 {
+		<-p.gate
+	}
+	return 0
+}
+
+// TestSettle: a record has arrived, and its client does not know the topic yet: a transaction must not be ended then.
+func TestSettle(t *testing.T) {
+	b := fake(t)
+	topic := b.topic(t, 1)
+	gate := make(chan struct{})
+	cl, err := kgo.NewClient(kgo.SeedBrokers(b.seeds), kgo.TransactionalID("x"), kgo.DefaultProduceTopic(topic), kgo.RecordPartitioner(&secondWaits{gate: gate}), kgo.ProducerLinger(0),
+		kgo.DisableClientMetrics())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	ctx := context.Background()
+	if err := cl.BeginTransaction(); err != nil {
+		t.Fatal(err)
+	}
+	both := make(chan struct{}) // wait for the partitions of the topic
+	b.cluster.ControlKey(kmsg.Metadata.Int16(), func(kmsg.Request) (kmsg.Response, error, bool) {
+		b.cluster.KeepControl()
+		b.cluster.SleepControl(func() { <-both })
+		return nil, nil, false
+	})
+	arrived := make(chan error, 2)
+	for i, k := range []string{"a", "b"} {
+		cl.Produce(ctx, kgo.StringRecord(click(k, i)), func(_ *kgo.Record, err error) { arrived <- err })
+	}
+	close(both)
+	if err := <-arrived; err != nil {
+		t.Fatal(err)
+	}
+	topics := map[string]bool{topic: true}
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := settle(ended, cl, topics); err == nil {
+		t.Error("it did not wait")
+	}
+	close(gate)
+	if err := <-arrived; err != nil {
+		t.Fatal(err)
+	}
+	if err := settle(ctx, cl, topics); err != nil {
+		t.Fatal(err)
+	}
+	if err := cl.EndTransaction(ctx, kgo.TryCommit); err != nil {
+		t.Fatal(err)
+	}
+	conntest.Equal(t, read(t, conntest.NewEnv(t), b.table(t, topic, clicks)), []string{"a|0", "b|1"})
 }

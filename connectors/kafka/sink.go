@@ -275,6 +275,11 @@ func (s *sink) send(ctx context.Context, r *kgo.Record) error {
 	if err := s.wait(ctx, size(r)); err != nil {
 		return err
 	}
+	if s.exactly {
+		s.mu.Lock()
+		s.txn.topics[r.Topic] = true
+		s.mu.Unlock()
+	}
 	// A query that is cancelled still sends what it wrote before.
 	s.client.Produce(context.WithoutCancel(ctx), r, s.promise)
 	return nil

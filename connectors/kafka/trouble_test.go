@@ -46,6 +46,9 @@ func TestTransactions(t *testing.T) {
 			if err := cl.ProduceSync(ctx, kgo.StringRecord(click(string(rune('a'+i)), i))).FirstErr(); err != nil {
 				t.Fatal(err)
 			}
+			if err := settle(ctx, cl, map[string]bool{topic: true}); err != nil {
+				t.Fatal(err)
+			}
 			if err := cl.EndTransaction(ctx, commit); err != nil {
 				t.Fatal(err)
 			}
