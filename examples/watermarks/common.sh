@@ -5,11 +5,15 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../../.." && pwd)
 work=$(mktemp -d)
 pids=()
+labels=()
 cleanup() {
 	local i
 	for ((i = ${#pids[@]} - 1; i >= 0; i--)); do # the broker, which was first, is last
 		kill -INT "${pids[i]}" 2>/dev/null || true
 		wait "${pids[i]}" 2>/dev/null || true
+	done
+	for ((i = 0; i < ${#labels[@]}; i++)); do # what was said last is printed, too
+		wait "${labels[i]}" || true
 	done
 	rm -rf "$work"
 }
@@ -33,7 +37,7 @@ start_broker() {
 	fi
 	"$weir" broker --listen 127.0.0.1:0 --topic "$1:$2" >"$work/broker" 2>/dev/null &
 	pids+=($!)
-	for _ in $(seq 100); do
+	for _ in $(seq 600); do
 		broker=$(sed -n 's/.* at //p' "$work/broker")
 		[ -z "$broker" ] || return 0
 		sleep 0.05
@@ -43,3 +47,16 @@ start_broker() {
 }
 # sql FILE: the script, with the broker and the topic that are used.
 sql() { sed -e "s/127.0.0.1:9092/$broker/" -e "s/'topic' = '[a-z-]*'/'topic' = '$topic'/" "$here/$1"; }
+
+# label NAME: each line of standard input, with the seconds since $begin and the name.
+label() { while IFS= read -r line; do printf '%3d s  %s%s\n' $(($(date +%s) - begin)) "$1" "$line"; done; }
+
+# run_labelled NAME SCRIPT: runs a script in the background; its lines are labelled.
+run_labelled() {
+	local out=$work/lines-${#labels[@]}
+	mkfifo "$out"
+	label "$1" <"$out" &
+	labels+=($!)
+	"$weir" run --format csv --no-header "$2" >"$out" 2>&1 &
+	pids+=($!)
+}
