@@ -2,6 +2,7 @@ package types
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -60,4 +61,12 @@ func Article(name string) string {
 		return "an " + name
 	}
 	return "a " + name
+}
+
+// Count gives a number of things: 1 column, 2 columns.
+func Count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return strconv.Itoa(n) + " " + thing + "s"
 }

@@ -156,7 +156,7 @@ func (t *Table) Append(split int, row string) error {
 		cells = cells[1:]
 	}
 	if len(cells) != len(t.schema) {
-		return fmt.Errorf("%d cells, but %d columns (%s)", len(cells), len(t.schema), strings.Join(t.schema.Names(), ", "))
+		return fmt.Errorf("%s, but %s (%s)", types.Count(len(cells), "cell"), types.Count(len(t.schema), "column"), strings.Join(t.schema.Names(), ", "))
 	}
 	e.row = make([]any, len(cells))
 	for i, c := range cells {
@@ -177,7 +177,7 @@ func (t *Table) Append(split int, row string) error {
 // AppendRow adds a row of canonical values.
 func (t *Table) AppendRow(split int, kind stream.RowKind, values ...any) error {
 	if len(values) != len(t.schema) {
-		return fmt.Errorf("%d values, but %d columns", len(values), len(t.schema))
+		return fmt.Errorf("%s, but %s", types.Count(len(values), "value"), types.Count(len(t.schema), "column"))
 	}
 	return t.add(entry{split: split, kind: kind, row: values})
 }

@@ -234,7 +234,7 @@ func (d *declaration) columnsAs(defs []*ast.ColumnDef, src *relation) error {
 	}
 	if named {
 		if len(defs) != len(src.cols) {
-			return logical.Errorf(defs[0], logical.CodeColumnCount, "name each of them once", "the query has %d columns, and %d are named", len(src.cols), len(defs))
+			return logical.Errorf(defs[0], logical.CodeColumnCount, "name each of them once", "the query has %s, and %d named here", types.Count(len(src.cols), "column"), len(defs))
 		}
 		for _, c := range defs {
 			t, ok := fromQuery[c.Name.Last()]

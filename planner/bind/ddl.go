@@ -34,7 +34,7 @@ func (b *Binder) viewQuery(v *catalog.View, q *ast.Query, text string, columns [
 	v.Catalog, v.Database = b.catalog, b.database
 	if len(columns) > 0 {
 		if len(columns) != len(v.Schema) {
-			return logical.Errorf(n, logical.CodeColumnCount, "", "the query has %d columns, and %d names are given", len(v.Schema), len(columns))
+			return logical.Errorf(n, logical.CodeColumnCount, "", "the query has %s for %s", types.Count(len(v.Schema), "column"), types.Count(len(columns), "name"))
 		}
 		for i, c := range columns {
 			if j := slices.IndexFunc(columns[:i], func(o ast.Ident) bool { return o.Name == c.Name }); j >= 0 {

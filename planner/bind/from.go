@@ -9,6 +9,7 @@ import (
 	"github.com/weir-sql/weir/catalog"
 	"github.com/weir-sql/weir/parser/ast"
 	"github.com/weir-sql/weir/planner/logical"
+	"github.com/weir-sql/weir/types"
 )
 
 // tableRef binds what stands in FROM.
@@ -127,7 +128,7 @@ func aliased(r *relation, a *ast.TableAlias) (*relation, error) {
 		return r, nil
 	}
 	if len(a.Columns) > 0 && len(a.Columns) != len(r.cols) {
-		return nil, logical.Errorf(a, logical.CodeColumnCount, "", "'%s' has %d columns, and %d names are given", a.Name.Name, len(r.cols), len(a.Columns))
+		return nil, logical.Errorf(a, logical.CodeColumnCount, "", "'%s' has %s for %s", a.Name.Name, types.Count(len(r.cols), "column"), types.Count(len(a.Columns), "name"))
 	}
 	out := &relation{node: r.node, cols: append([]column(nil), r.cols...)}
 	seen := map[string]bool{}
@@ -244,8 +245,8 @@ func (b *Binder) view(n *ast.ObjectName, v *catalog.View) (*relation, error) {
 	}
 	names := v.Schema.Names()
 	if len(names) != len(r.cols) {
-		return nil, logical.Errorf(n, logical.CodeStatement, "create the view again", "view '%s' has now %d columns instead of %d: a table behind it has changed",
-			v.Path.Name, len(r.cols), len(names))
+		return nil, logical.Errorf(n, logical.CodeStatement, "create the view again", "view '%s' has now %s instead of %d: a table behind it has changed",
+			v.Path.Name, types.Count(len(r.cols), "column"), len(names))
 	}
 	out := rename(r.node, names)
 	b.viewOf[out] = v

@@ -49,9 +49,9 @@ func (b *Binder) Insert(ins *ast.Insert) (logical.Node, error) {
 		}
 	}
 	if len(to) != len(in.cols) {
-		what := fmt.Sprintf("table %s has %d columns to fill", shortName(t), len(to))
+		what := fmt.Sprintf("table %s has %s to fill", shortName(t), types.Count(len(to), "column"))
 		if ins.Columns != nil {
-			what = fmt.Sprintf("%d columns are listed", len(to))
+			what = "the list has " + types.Count(len(to), "column")
 		}
 		return nil, logical.Errorf(ins.Query, logical.CodeColumnCount, "the columns are: "+strings.Join(columnNames(t, to), ", "),
 			"%s, and the query has %d", what, len(in.cols))

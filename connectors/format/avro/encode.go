@@ -47,7 +47,7 @@ func NewWriter(s Schema, columns types.Schema) (*Writer, error) {
 		w.fields = append(w.fields, fieldWriter{i, f.Name(), write})
 	}
 	if len(w.fields) != len(columns) {
-		return nil, fmt.Errorf("the schema has %d fields, and there are %d columns", len(w.fields), len(columns))
+		return nil, fmt.Errorf("the schema has %s for %s", types.Count(len(w.fields), "field"), types.Count(len(columns), "column"))
 	}
 	return w, nil
 }

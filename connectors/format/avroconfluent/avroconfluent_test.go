@@ -183,7 +183,7 @@ func TestErrors(t *testing.T) {
 	}
 	// A schema of one's own must fit the columns.
 	schema := `{"type":"record","name":"r","fields":[{"name":"id","type":"int"}]}`
-	if _, err := encode(t, conntest.FormatConfig(columns, "url="+d.URL, "subject=x", "schema="+schema), []any{int32(1), "a"}); err == nil || !strings.Contains(err.Error(), "1 fields, and there are 2 columns") {
+	if _, err := encode(t, conntest.FormatConfig(columns, "url="+d.URL, "subject=x", "schema="+schema), []any{int32(1), "a"}); err == nil || !strings.Contains(err.Error(), "1 field for 2 columns") {
 		t.Error(err)
 	}
 	if _, err := encode(t, conntest.FormatConfig(columns[:1], "url="+d.URL, "subject=x", "schema="+schema), []any{nil}); err == nil || !strings.Contains(err.Error(), "NULL, which the schema does not allow") {

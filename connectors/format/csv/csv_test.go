@@ -191,15 +191,15 @@ func TestRecords(t *testing.T) {
 		rows    []string
 		err     string
 	}{
-		{"too few", two, nil, "1,a\n2\n3,c\n", nil, "f:2: 1 cells, but 2 columns"},
+		{"too few", two, nil, "1,a\n2\n3,c\n", nil, "f:2: 1 cell, but 2 columns"},
 		{"too many", two, nil, "1,a\n2,b,c\n", nil, "f:2: 3 cells, but 2 columns"},
-		{"too few, then too many", two, nil, "1\n2,b,c\n", nil, "f:1: 1 cells, but 2 columns"},
+		{"too few, then too many", two, nil, "1\n2,b,c\n", nil, "f:1: 1 cell, but 2 columns"},
 		{"blank line", two, nil, "1,a\n\n2,b\n", nil, "f:2: a blank line"},
 		{"one column", schemaOf(types.StringType), nil, "a\n\nb\n", []string{"a", "NULL", "b"}, ""},
 		{"not null", schemaOf(types.IntType.NotNull(), types.StringType), nil, ",a\n", nil, "f:1: column c0: NULL in a column that is NOT NULL"},
 		{"tab", two, map[string]string{"field-delimiter": `\t`}, "1\ta,b\n", []string{"1|a,b"}, ""},
 		{"comments", two, map[string]string{"allow-comments": "true"}, "# \"x\n1,a\n#\n2,#b\n", []string{"1|a", "2|#b"}, ""},
-		{"no comments", two, nil, "# x\n", nil, "f:1: 1 cells, but 2 columns"},
+		{"no comments", two, nil, "# x\n", nil, "f:1: 1 cell, but 2 columns"},
 		{"escape", two, map[string]string{"escape-character": `\`}, "1,a\\,b\n2,\"a\\\"b\"\n3,a\\nb\n", []string{"1|a,b", `2|a"b`, "3|a\nb"}, ""},
 		{"no quotes", two, map[string]string{"disable-quote-character": "true"}, "1,\"a\n2,b\"\n", []string{`1|"a`, `2|b"`}, ""},
 		{"other quotes", two, map[string]string{"quote-character": "'"}, "1,'a,\"b'\n", []string{`1|a,"b`}, ""},
@@ -231,7 +231,7 @@ func TestRecords(t *testing.T) {
 				}
 				conntest.Equal(t, bad, []string{
 					"2 x,b,yes row 1 kept true: column c0: 'x' is not an INT",
-					"3 3 row 2 kept true: 1 cells, but 3 columns",
+					"3 3 row 2 kept true: 1 cell, but 3 columns",
 					"4 4,d,true,e row 3 kept false: 4 cells, but 3 columns",
 					"5  row 3 kept false: a blank line",
 					`6 6,"f"g,true row 3 kept false: text behind a closing quote`,

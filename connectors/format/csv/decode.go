@@ -441,7 +441,7 @@ func (d *decoder) cell(c *colbuf.Col, b []byte, quoted bool) error {
 		for i, kid := range c.Kids {
 			if !more {
 				if !d.cfg.ignore {
-					return &colbuf.TextError{Type: c.Type, Text: string(b), Cause: fmt.Sprintf("it has %d fields of %d", i, len(c.Kids))}
+					return &colbuf.TextError{Type: c.Type, Text: string(b), Cause: fmt.Sprintf("it has %s of %d", types.Count(i, "field"), len(c.Kids))}
 				}
 				kid.PutNull()
 				continue
@@ -454,7 +454,7 @@ func (d *decoder) cell(c *colbuf.Col, b []byte, quoted bool) error {
 			more = b != nil
 		}
 		if more {
-			return &colbuf.TextError{Type: c.Type, Text: string(b), Cause: fmt.Sprintf("it has more than %d fields", len(c.Kids))}
+			return &colbuf.TextError{Type: c.Type, Text: string(b), Cause: "it has more than " + types.Count(len(c.Kids), "field")}
 		}
 		c.PutRow()
 		return nil
@@ -516,11 +516,11 @@ func (r *run) slow(p int) (int, error) {
 	cells := d.scan.cells
 	tolerant := d.cfg.ignore && !d.keepBad
 	if len(cells) > len(r.l.to) || len(cells) < len(r.l.to) && !tolerant {
-		return next, r.fail(raw, line, fmt.Sprintf("%d cells, but %d columns", len(cells), len(r.l.to)))
+		return next, r.fail(raw, line, types.Count(len(cells), "cell")+", but "+types.Count(len(r.l.to), "column"))
 	}
 	why := "" // of the first field that is read as NULL
 	if len(cells) < len(r.l.to) {
-		why = fmt.Sprintf("%d cells, but %d columns", len(cells), len(r.l.to))
+		why = types.Count(len(cells), "cell") + ", but " + types.Count(len(r.l.to), "column")
 	}
 	for i, to := range r.l.to {
 		if to < 0 {
