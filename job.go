@@ -281,6 +281,7 @@ type TableStats struct {
 	Watermark string           `json:"watermark,omitempty"`
 	PeakBytes int64            `json:"peak_bytes"` // most memory that it held: state, or blocks read
 	Counters  map[string]int64 `json:"counters"`
+	sink      bool
 }
 
 // Stats returns the figures of the job so far.
@@ -305,7 +306,7 @@ func (j *Job) Stats() Stats {
 		case o.Source:
 			s.RowsIn += o.Counters[exec.RowsIn]
 		}
-		t := TableStats{ID: o.ID, Name: o.Name, Counters: o.Counters}
+		t := TableStats{ID: o.ID, Name: o.Name, Counters: o.Counters, sink: o.Sink}
 		held := o.Name + " " + o.ID // the name of its account
 		if o.Source {
 			t.Table = tableName(j.sources[o.ID])

@@ -3,6 +3,7 @@ package weir
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -54,6 +55,7 @@ var metricDescs = []MetricDesc{
 	{"weir_table_null_time_rows_total", true, tableLabels, "rows without event time"},
 	{"weir_table_future_rows_total", true, tableLabels, "rows further ahead than 'scan.watermark.max-future'"},
 	{"weir_table_blocked", false, tableLabels, "1 when the table waits for the query's sink"},
+	{"weir_connector_events_total", true, []string{"query", "operator", "event"}, "what a table's connector counts beside rows: of Kafka broker_errors, null_messages, lost_offsets, commits, ...; absent before the first"},
 	{"weir_split_rows_total", true, splitLabels, "rows read from the split"},
 	{"weir_split_watermark_seconds", false, splitLabels, "its watermark, seconds since 1970 (Flink: currentWatermark); absent before the first"},
 	{"weir_split_watermark_lag_seconds", false, splitLabels, "how far that is behind processing time"},
@@ -152,6 +154,13 @@ func (j *Job) metrics(out []Metric, at task.Sight) []Metric {
 	}
 	for _, t := range st.Tables {
 		c := t.Counters
+		if t.Table != "" || t.sink {
+			for _, event := range slices.Sorted(maps.Keys(c)) {
+				if !slices.Contains(exec.Counters, event) {
+					add("weir_connector_events_total", float64(c[event]), t.ID, event)
+				}
+			}
+		}
 		if table := t.Table; table != "" {
 			count(c, exec.RowsIn, "weir_table_rows_total", table, t.ID)
 			add("weir_table_bad_rows_total", float64(c[exec.BadRows]), table, t.ID)

@@ -28,6 +28,9 @@ const (
 	WatermarkUs    = "watermark_us"      // gauge: the last watermark of a source before its end; absent before the first
 )
 
+// Counters are the names above; a connector counts under others.
+var Counters = []string{RowsIn, RowsOut, LateRows, PartlyLateRows, NullTimeRows, FutureRows, BadRows, StrayRetracts, StateRows, PeakStateRows, WatermarkUs}
+
 // Counter returns the counter called name; keep the pointer in hot loops.
 func (m *Metrics) Counter(name string) *atomic.Int64 {
 	m.mu.Lock()

@@ -39,6 +39,7 @@ CREATE TABLE t (u STRING, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '5'
 CREATE TABLE r (w TIMESTAMP(3), u STRING, n BIGINT) WITH ('connector' = 'blackhole');
 CREATE TABLE n (u STRING, n BIGINT) WITH ('connector' = 'blackhole');
 CREATE TABLE s (n BIGINT) WITH ('connector' = 'memory');
+CREATE TABLE c (n BIGINT) WITH ('connector' = 'test', 'changelog-mode' = 'all');
 INSERT INTO s VALUES (1)`); err != nil {
 		t.Fatal(err)
 	}
@@ -50,6 +51,7 @@ INSERT INTO s VALUES (1)`); err != nil {
 	for _, sql := range []string{ // of which windows miss rows in part, and of which groups take changes
 		"INSERT INTO r SELECT window_start, u, COUNT(*) FROM HOP(TABLE t, DESCRIPTOR(ts), INTERVAL '5' SECOND, INTERVAL '10' SECOND) GROUP BY window_start, window_end, u",
 		"INSERT INTO n SELECT u, COUNT(*) FROM t GROUP BY u",
+		"INSERT INTO s SELECT n FROM c",
 	} {
 		if job, err = db.Start(t.Context(), sql); err != nil {
 			t.Fatal(err)
@@ -66,10 +68,16 @@ INSERT INTO s VALUES (1)`); err != nil {
 			}
 		}
 	}
+	if err := reg.Table("`default_catalog`.`default_database`.`c`").Append(0, "-D,7"); err != nil { // of a row that is not there: the connector counts it
+		t.Fatal(err)
+	}
 	for _, j := range jobs {
 		if err := j.Sync(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if _, err := job.Checkpoint(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 	return db
 }
@@ -105,7 +113,7 @@ func TestServer(t *testing.T) {
 	text := get(t, base+"/metrics", "")
 	const table = `operator="Scan-1",query="2",table="default_catalog.default_database.t"`
 	for _, want := range []string{
-		`weir_queries 3`,
+		`weir_queries 4`,
 		`weir_queries_ended_total{state="finished"} 1`,
 		`weir_query_info{name="insert-into_default_catalog.default_database.r",query="2"} 1`,
 		`weir_query_rows_in_total{query="2"} 7`,
@@ -125,6 +133,7 @@ func TestServer(t *testing.T) {
 		`weir_operator_late_rows_total{operator="LocalWindowAggregate-1",query="2"} 1`,
 		`weir_operator_partly_late_rows_total{operator="LocalWindowAggregate-1",query="3"} 1`,
 		`weir_operator_state_rows{operator="GroupAggregate-1",query="4"} 4`,
+		`weir_connector_events_total{event="unmatched_retractions",operator="Sink-1",query="5"} 1`,
 		// Counters are there before the first late row: rate() and increase() see no step from nothing to one.
 		`weir_operator_late_rows_total{operator="LocalWindowAggregate-1",query="3"} 1`,
 		`weir_operator_partly_late_rows_total{operator="LocalWindowAggregate-1",query="2"} 0`,
@@ -150,12 +159,12 @@ func TestServer(t *testing.T) {
 
 	got := get(t, base+"/watermarks", "")
 	lines := strings.Split(strings.TrimSpace(got), "\n")
-	if len(lines) != 7 || !strings.HasPrefix(lines[0], "job id  table ") || strings.Join(strings.Fields(lines[2]), " ") !=
+	if len(lines) != 8 || !strings.HasPrefix(lines[0], "job id  table ") || strings.Join(strings.Fields(lines[2]), " ") !=
 		"2 default_catalog.default_database.t 1 2024-05-01 10:00:15.000 -15s active 2024-05-01 10:00:00.000 TRUE" {
 		t.Errorf("/watermarks: %s", got)
 	}
 	var splits []weir.SplitWatermark
-	if err := json.Unmarshal([]byte(get(t, base+"/watermarks", "application/json")), &splits); err != nil || len(splits) != 6 || splits[0].Split != "0" || *splits[0].LagMs != -25000 {
+	if err := json.Unmarshal([]byte(get(t, base+"/watermarks", "application/json")), &splits); err != nil || len(splits) != 7 || splits[0].Split != "0" || *splits[0].LagMs != -25000 {
 		t.Errorf("/watermarks as JSON: %v %+v", err, splits)
 	}
 	if got := get(t, base+"/", ""); !strings.Contains(got, "/watermarks") {

@@ -405,11 +405,15 @@ func summary(head string, s weir.Stats, wall time.Duration) string {
 	if wall > 0 {
 		parts[0] += fmt.Sprintf(" in %.3f s", wall.Seconds())
 	}
+	var nulls, lost int64
+	for _, t := range s.Tables {
+		nulls, lost = nulls+t.Counters["null_messages"], lost+t.Counters["lost_offsets"]
+	}
 	for _, f := range []struct {
 		n            int64
 		what, behind string
 	}{{s.LateRows, "late row", ""}, {s.PartlyLateRows, "partly late row", ""}, {s.BadRows, "bad record", ""}, {s.NullTimeRows, "row", " without event time"},
-		{s.FutureRows, "future row", ""}, {s.StrayRetractions, "stray retraction", ""}} {
+		{s.FutureRows, "future row", ""}, {s.StrayRetractions, "stray retraction", ""}, {nulls, "message", " without a value"}, {lost, "lost offset", ""}} {
 		if f.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s%s", f.n, plural(f.n, f.what), f.behind))
 		}

@@ -66,8 +66,10 @@ SELECT 1;`
 	if !strings.Contains(errOut, "changelog is printed") || !strings.Contains(errOut, "warning: line 1, column ") {
 		t.Errorf("an endless result as table: %s", errOut)
 	}
-	got := summary("5 rows", weir.Stats{LateRows: 3, PartlyLateRows: 1, BadRows: 2, NullTimeRows: 1, FutureRows: 4, StrayRetractions: 1}, 1500*time.Millisecond)
-	if want := "5 rows in 1.500 s; 3 late rows; 1 partly late row; 2 bad records; 1 row without event time; 4 future rows; 1 stray retraction"; got != want {
+	got := summary("5 rows", weir.Stats{LateRows: 3, PartlyLateRows: 1, BadRows: 2, NullTimeRows: 1, FutureRows: 4, StrayRetractions: 1,
+		Tables: []weir.TableStats{{Counters: map[string]int64{"null_messages": 1}}, {Counters: map[string]int64{"null_messages": 1, "lost_offsets": 2}}}}, 1500*time.Millisecond)
+	if want := "5 rows in 1.500 s; 3 late rows; 1 partly late row; 2 bad records; 1 row without event time; 4 future rows; 1 stray retraction; " +
+		"2 messages without a value; 2 lost offsets"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
