@@ -294,14 +294,15 @@ func splitCause(st standing, m *recall, s SplitWatermark, closesAt stream.Time) 
 	if f.idleTimeout > 0 {
 		cure = fmt.Sprintf("it is passed over when it has been silent for %s ('scan.watermark.idle-timeout')", f.idleTimeout)
 	}
-	held := "and holds the watermark back"
+	holds := "holds the watermark back"
 	if s.Watermark != nil {
-		held = "and holds the watermark at " + timestampText(s.Watermark.UnixMicro(), time.UTC)
+		holds = "holds the watermark at " + timestampText(s.Watermark.UnixMicro(), time.UTC)
 	}
+	held := "and " + holds
 	future := st.counters[s.Operator][exec.FutureRows]
 	switch {
 	case s.Split == "":
-		return cause{key: "no split", text: fmt.Sprintf("table %s has no split (partition, file) yet %s", s.Table, held)}
+		return cause{key: "no split", text: fmt.Sprintf("table %s has no split (partition, file) yet %s; %s", s.Table, held, strings.Replace(cure, "silent splits", "also a table without splits", 1))}
 	case f.bounded || s.State == SplitFinished:
 		return cause{key: "backfill", usual: true, text: fmt.Sprintf("table %s is read to its end first %s", s.Table, held)}
 	case s.State == SplitPaused:
@@ -322,19 +323,23 @@ func splitCause(st standing, m *recall, s SplitWatermark, closesAt stream.Time) 
 	// Rows come, and the watermark does not move.
 	case f.maxFuture > 0 && future > moved.future || f.maxFuture > 0 && s.Watermark == nil && future > 0:
 		return cause{key: "future", text: fmt.Sprintf("rows come, and lie more than %s ahead of processing time, so that they do not move the watermark: %s %s; if their clock is right, a "+
-			"larger 'scan.watermark.max-future' lets them", f.maxFuture, name, held)}
+			"larger 'scan.watermark.max-future' lets them", f.maxFuture, name, holds)}
 	case s.Watermark == nil && st.counters[s.Operator][exec.NullTimeRows] > 0:
 		return cause{key: "null", text: fmt.Sprintf("no row of %s has an event time ('%s' is NULL) %s", name, f.timeColumn, held)}
 	case f.source:
-		return cause{key: "source", text: fmt.Sprintf("the connector gives rows and no new watermark (SOURCE_WATERMARK()): %s %s", name, held)}
+		return cause{key: "source", text: fmt.Sprintf("the connector gives rows and no new watermark (SOURCE_WATERMARK()): %s %s", name, holds)}
 	case f.generator != "":
-		return cause{key: "generator", text: fmt.Sprintf("the generator %s gives no new watermark for the rows that come: %s %s", f.generator, name, held)}
+		return cause{key: "generator", text: fmt.Sprintf("the generator %s gives no new watermark for the rows that come: %s %s", f.generator, name, holds)}
 	case !f.plain:
-		return cause{key: "punctuated", text: fmt.Sprintf("the declared watermark %s is NULL, or nothing new, for the rows that come: %s %s; a row for which it is higher has to come", f.expr, name, held)}
+		return cause{key: "punctuated", text: fmt.Sprintf("the declared watermark %s is NULL, or nothing new, for the rows that come: %s %s; a row for which it is higher has to come", f.expr, name, holds)}
 	case s.Watermark == nil:
-		return cause{key: "none", text: fmt.Sprintf("the watermark comes behind the next rows: %s %s", name, held), usual: true}
+		return cause{key: "none", text: fmt.Sprintf("the watermark comes behind the next rows: %s %s", name, holds), usual: true}
 	}
-	return cause{key: "old", text: fmt.Sprintf("the rows that come are older than the newest that came before, and do not move the watermark: %s %s", name, held)}
+	c := cause{key: "old", text: fmt.Sprintf("the rows that come are older than the newest that came before, and do not move the watermark: %s %s", name, holds)}
+	if f.maxFuture == 0 {
+		c.text += "; if one row ran ahead, 'scan.watermark.max-future' = '5 min' keeps the next one from doing so"
+	}
+	return c
 }
 
 func pluralOf(n int64, word string) string { return pluralOf2(n, word, word+"s") }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weir-sql/weir/connectors"
 	testconn "github.com/weir-sql/weir/connectors/test"
+	"github.com/weir-sql/weir/exec"
 )
 
 // stalled is a running query over test tables, on a virtual clock that stands at 10:00:00.
@@ -139,13 +140,15 @@ func TestStallCauses(t *testing.T) {
 		want                            []string
 	}{
 		{"future guard", "ts", ", 'scan.watermark.max-future' = '1 min'", fmt.Sprintf(tens, "t"), []string{"a,2024-05-02 10:00:00", "b,2024-05-02 10:00:30"},
-			[]string{"rows come, and lie more than 1m0s ahead of processing time", "'scan.watermark.max-future'"}},
+			[]string{"rows come, and lie more than 1m0s ahead of processing time", ": split 0 of table default_catalog.default_database.t holds the watermark", "'scan.watermark.max-future'"}},
 		{"punctuated", "CASE WHEN u = 'mark' THEN ts END", "", fmt.Sprintf(tens, "t"), []string{"a,2024-05-01 10:00:01", "b,2024-05-01 10:01:00"},
 			[]string{"the declared watermark CASE WHEN (u = 'mark') THEN ts", "is NULL, or nothing new"}},
 		{"source", "SOURCE_WATERMARK()", "", fmt.Sprintf(tens, "t"), []string{"a,2024-05-01 10:00:01"}, []string{"the connector gives rows and no new watermark"}},
 		{"large delay", "ts - INTERVAL '1' HOUR", "", fmt.Sprintf(tens, "t"), []string{"a,2024-05-01 10:00:01", "b,2024-05-01 10:00:02"},
 			[]string{"no window is over yet: the watermark is 2024-05-01 09:00:0", "as declared 1h0m0s behind the newest row: rows up to 2024-05-01 11:00:09.999 close the window"}},
-		{"old rows", "ts", "", fmt.Sprintf(tens, "t"), []string{"a,2024-05-01 10:00:05", "a,2024-05-01 10:00:01"}, []string{"the rows that come are older than the newest that came before"}},
+		{"old rows", "ts", "", fmt.Sprintf(tens, "t"), []string{"a,2024-05-01 10:00:05", "a,2024-05-01 10:00:01"}, []string{
+			"the rows that come are older than the newest that came before, and do not move the watermark: split 0 of table default_catalog.default_database.t holds the watermark at",
+			"'scan.watermark.max-future' = '5 min' keeps the next one"}},
 		{"nothing passes", "ts", "", "SELECT ts, CHAR_LENGTH(u) FROM t WHERE u = 'x'", []string{"a,2024-05-01 10:00:01"}, []string{"has taken ", " and given none"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -276,4 +279,41 @@ func TestStallAfterRestore(t *testing.T) {
 	s.says("restored", time.Second)
 	s.input("t", 0, "a,2024-05-01 10:00:31")
 	s.says("silent since", long, "split 1 of table default_catalog.default_database.t has had no row since the restore and holds the watermark at 2024-05-01 10:00:04.000")
+}
+
+// TestSplitCauses: what the tables of the other tests do not come to: causes that need a connector of its own, with the option that cures each.
+func TestSplitCauses(t *testing.T) {
+	now := time.Date(2024, 5, 1, 10, 1, 0, 0, time.UTC)
+	row, mark := now.Add(-time.Second), now.Add(-time.Hour)
+	split := SplitWatermark{Table: "c.d.t", Split: "7", Operator: "Scan-1", State: SplitActive, Rows: 9, LastRow: &row, Watermark: &mark}
+	for _, c := range []struct {
+		facts    tableFacts
+		split    func(*SplitWatermark)
+		counters map[string]int64
+		want     string
+	}{
+		{tableFacts{plain: true}, func(s *SplitWatermark) { s.Split, s.Rows, s.Watermark = "", 0, nil }, nil,
+			"table c.d.t has no split (partition, file) yet and holds the watermark back; 'scan.watermark.idle-timeout' = '30 s' in the table's WITH, or SET " +
+				"'table.exec.source.idle-timeout' = '30 s', passes also a table without splits over"},
+		{tableFacts{plain: true, idleTimeout: time.Minute}, func(s *SplitWatermark) { s.Split, s.Rows, s.Watermark = "", 0, nil }, nil,
+			"table c.d.t has no split (partition, file) yet and holds the watermark back; it is passed over when it has been silent for 1m0s ('scan.watermark.idle-timeout')"},
+		{tableFacts{plain: true, bounded: true}, nil, nil, "table c.d.t is read to its end first and holds the watermark at 2024-05-01 09:01:00.000"},
+		{tableFacts{plain: true, timeColumn: "ts"}, func(s *SplitWatermark) { s.Watermark = nil }, map[string]int64{exec.NullTimeRows: 9},
+			"no row of split 7 of table c.d.t has an event time ('ts' is NULL) and holds the watermark back"},
+		{tableFacts{generator: "mine"}, nil, nil,
+			"the generator mine gives no new watermark for the rows that come: split 7 of table c.d.t holds the watermark at 2024-05-01 09:01:00.000"},
+		{tableFacts{plain: true, maxFuture: time.Minute}, nil, nil,
+			"the rows that come are older than the newest that came before, and do not move the watermark: split 7 of table c.d.t holds the watermark at 2024-05-01 09:01:00.000"},
+	} {
+		s := split
+		if c.split != nil {
+			c.split(&s)
+		}
+		m := newRecall(now.Add(-time.Minute))
+		m.splits[[2]string{s.Operator, s.Split}] = splitMemory{at: now.Add(-time.Minute)}
+		got := splitCause(standing{now: now, tables: map[string]tableFacts{"Scan-1": c.facts}, counters: map[string]map[string]int64{"Scan-1": c.counters}}, &m, s, 0)
+		if got.text != c.want {
+			t.Errorf("got  %s\nwant %s", got.text, c.want)
+		}
+	}
 }
