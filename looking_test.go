@@ -150,7 +150,7 @@ func TestExplainWatermarkOfStrategies(t *testing.T) {
 	defer db.Close()
 	for i, c := range []struct{ watermark, options, want string }{
 		{"ts", "", "for ts by ts, the highest value so far: perfect if times never step back in a split"},
-		{"CASE WHEN u = 'mark' THEN ts END", "", "as good as what the expression knows, a row at or behind it is late"},
+		{"CASE WHEN u = 'mark' THEN ts END", "", "heuristic, as good as what the expression knows: a row at or behind it is late"},
 		{"CASE WHEN u = 'mark' THEN ts END", "", "rows for which it is NULL do not move it: a split that has no other rows holds it back"},
 		{"SOURCE_WATERMARK()", "", "by the connector (SOURCE_WATERMARK()): perfect if what the connector promises holds"},
 		{"ts", ", 'scan.watermark.null-rows' = 'keep'", "rows without event time do not move it; windows leave them out"},

@@ -134,7 +134,7 @@ func scanLines(s *physical.Scan) []string {
 		case plain:
 			out = append(out, fmt.Sprintf("%s: for %s by %s, the highest value so far: heuristic, a row further behind than it allows is late", table, ts, w.Expr))
 		default:
-			out = append(out, fmt.Sprintf("%s: for %s by %s, the highest value so far: as good as what the expression knows, a row at or behind it is late", table, ts, w.Expr),
+			out = append(out, fmt.Sprintf("%s: for %s by %s, the highest value so far: heuristic, as good as what the expression knows: a row at or behind it is late", table, ts, w.Expr),
 				"rows for which it is NULL do not move it: a split that has no other rows holds it back")
 		}
 	}
