@@ -308,7 +308,7 @@ func TestLB02HugeResults(t *testing.T) {
 	}
 	// peak runs a query and returns the most memory that the process had, in MiB.
 	peak := func(format string, rows int) (int64, *firstByte) {
-		cmd := exec.Command(exe, "-c", generate(rows), "--format", format, "--quiet")
+		cmd := exec.Command(exe, "-c", generate(rows), "--format", format, "--quiet", "--set", "weir.threads=2") // each has rows in hand
 		cmd.Env = append(os.Environ(), "WEIR_TEST_MAIN=1")
 		out := &firstByte{began: time.Now()}
 		cmd.Stdout, cmd.Stderr = out, os.Stderr
