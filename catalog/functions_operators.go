@@ -168,7 +168,8 @@ func compareAll(ts []types.Type) ([]types.Type, error) {
 	return args, nil
 }
 
-// resolveIn resolves x IN (list). Of numbers and strings all are compared as strings, as in Flink.
+// resolveIn resolves x IN (list). Of numbers and strings all are compared as strings, as in Flink. DECIMALs keep their scales: a common type can have fewer
+// digits, and then 0.4 would be in a list of whole numbers.
 func resolveIn(c Call) (Signature, error) {
 	if err := checkCount(c, 2, 2, true); err != nil {
 		return Signature{}, err
@@ -190,13 +191,6 @@ func resolveIn(c Call) (Signature, error) {
 	args, err := compareAll(c.Args)
 	if err != nil {
 		return Signature{}, err
-	}
-	// A set of constants needs one scale.
-	if args[0].Kind == types.Decimal {
-		t, _ := types.CommonArgsAll(args)
-		for i := range args {
-			args[i] = t.WithNull(args[i].Nullable)
-		}
 	}
 	return Signature{args, types.BooleanType.WithNull(anyNullable(args))}, nil
 }
@@ -310,7 +304,7 @@ func resolveDivide(c Call) (Signature, error) {
 	return numeric("/", a, b, types.DivType)
 }
 
-// resolveMod resolves % and MOD. Of two integers the result has the type of the second one.
+// resolveMod resolves % and MOD. Of two whole numbers the result has the type of the second one.
 func resolveMod(c Call) (Signature, error) {
 	a, b, err := twoArgs(c)
 	if err != nil {
@@ -322,6 +316,9 @@ func resolveMod(c Call) (Signature, error) {
 	s, err := numeric(c.Name, a, b, types.ModType)
 	if err == nil && s.Result.IsInteger() {
 		s.Result = b.WithNull(s.Result.Nullable)
+		if a.Kind == types.Decimal || b.Kind == types.Decimal {
+			s.Args = []types.Type{a, b}
+		}
 	}
 	return s, err
 }

@@ -91,8 +91,11 @@ func DivType(a, b Type) (Type, bool) {
 	})
 }
 
-// ModType is the type of a % b and MOD(a, b).
+// ModType is the type of a % b and MOD(a, b). Of whole numbers of which one is a DECIMAL it is that of b, as in Flink: the remainder is less than b.
 func ModType(a, b Type) (Type, bool) {
+	if whole := func(t Type) bool { return t.IsInteger() || t.Kind == Decimal && t.Scale == 0 }; whole(a) && whole(b) && (a.Kind == Decimal || b.Kind == Decimal) {
+		return simpleOf(b).WithNull(a.Nullable || b.Nullable), true
+	}
 	return arith(a, b, func(p1, s1, p2, s2 int) Type {
 		s := max(s1, s2)
 		return adjustDecimal(min(p1-s1, p2-s2)+s, s)

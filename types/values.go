@@ -3,6 +3,7 @@ package types
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
@@ -65,7 +66,8 @@ type RowVal []any
 func (t Type) Nanos() bool { return t.IsTimestamp() && t.Precision > 6 }
 
 // Compare orders two canonical values of one type: -1, 0 or 1. NULL comes first and equals NULL; -0.0 equals 0.0; NaN equals NaN and is greater than
-// every other number; text and bytes compare bytewise; ARRAY and ROW element by element; MAP and MULTISET by their entries in order.
+// every other number; text and bytes compare bytewise; ARRAY and ROW element by element; MAP and MULTISET by their entries in the
+// order of keys, wherever they stand.
 // It is an order for sorting and grouping, not the SQL operators (where NULL and NaN are never equal to anything).
 func Compare(a, b any) int {
 	if a == nil || b == nil {
@@ -121,6 +123,9 @@ func Compare(a, b any) int {
 		return compareSlices(x, b.(RowVal))
 	case MapVal:
 		y := b.(MapVal)
+		if !slices.EqualFunc(x, y, func(e, f MapEntry) bool { return Compare(e.Key, f.Key) == 0 }) {
+			x, y = x.byKey(), y.byKey()
+		}
 		for i := range x {
 			if i >= len(y) {
 				return 1
@@ -135,6 +140,13 @@ func Compare(a, b any) int {
 		return cmpOrdered(len(x), len(y))
 	}
 	return 0
+}
+
+// byKey returns the entries in the order of their keys.
+func (m MapVal) byKey() MapVal {
+	m = slices.Clone(m)
+	slices.SortFunc(m, func(e, f MapEntry) int { return Compare(e.Key, f.Key) })
+	return m
 }
 
 func compareSlices(x, y []any) int {

@@ -85,6 +85,9 @@ func newArith(op string) builder {
 			if r.Kind > l.Kind {
 				wide = r
 			}
+			if wide.Kind == types.Decimal { // MOD(DECIMAL(5, 0), INT) is INT: the other side may be longer
+				wide = types.DecimalOf(types.MaxDecimalPrecision, 0)
+			}
 			wide = wide.WithNull(c.result.Nullable)
 			args := make([]Evaluator, 2)
 			for i := range args {

@@ -2,7 +2,6 @@ package expr
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -367,9 +366,9 @@ func newArrayItem(c *call) (Evaluator, error) {
 
 // splitRegexp splits s at a regular expression as Java's String.split does: with limit -1 empty texts at the end are kept.
 func (e *env) splitRegexp(s, pattern string, limit int) ([]string, error) {
-	re, err := e.regexp(pattern, func(p string) (*regexp.Regexp, error) { return compileJava(p) })
+	re, err := e.regexp(pattern, compileJava)
 	if err != nil {
 		return nil, err
 	}
-	return re.Split(s, limit), nil
+	return re.split(s, limit), nil
 }

@@ -1,7 +1,6 @@
 package expr
 
 import (
-	"regexp"
 	"time"
 
 	"github.com/weir-sql/weir/types"
@@ -12,7 +11,7 @@ type scratch struct {
 	selections [][]int32
 	blocks     []byte // see blockOf
 	conv       *types.ZoneConv
-	regexps    map[string]*regexp.Regexp
+	regexps    map[string]*javaRegexp
 }
 
 // selection lends an empty selection vector with room for n rows; give it back with putSelection.
@@ -50,7 +49,7 @@ func (c *Context) zoneConv() *types.ZoneConv {
 }
 
 // regexp compiles a pattern that is no constant, with a bounded cache.
-func (c *Context) regexp(pattern string, compile func(string) (*regexp.Regexp, error)) (*regexp.Regexp, error) {
+func (c *Context) regexp(pattern string, compile func(string) (*javaRegexp, error)) (*javaRegexp, error) {
 	if re, ok := c.regexps[pattern]; ok {
 		return re, nil
 	}
@@ -59,7 +58,7 @@ func (c *Context) regexp(pattern string, compile func(string) (*regexp.Regexp, e
 		return nil, err
 	}
 	if c.regexps == nil || len(c.regexps) >= 256 {
-		c.regexps = map[string]*regexp.Regexp{}
+		c.regexps = map[string]*javaRegexp{}
 	}
 	c.regexps[pattern] = re
 	return re, nil

@@ -39,7 +39,7 @@ func init() {
 			if err != nil {
 				return "", err
 			}
-			return re.ReplaceAllLiteralString(s, repl), nil
+			return re.replace(s, repl), nil
 		})(c)
 	})
 	define("REGEXP_EXTRACT", func(c *call) (Evaluator, error) {
@@ -77,7 +77,7 @@ func init() {
 				return nil, errNull
 			}
 			out := []any{}
-			for _, m := range re.FindAllStringSubmatchIndex(s, -1) {
+			for _, m := range re.matches(s) {
 				if m[2*group] < 0 {
 					out = append(out, nil)
 					continue
@@ -91,15 +91,15 @@ func init() {
 			3: strict3(extract),
 		})(c)
 	})
-	define("REGEXP_COUNT", pattern2(func(re *regexp.Regexp, s string) (int64, error) { return int64(len(re.FindAllStringIndex(s, -1))), nil }))
-	define("REGEXP_INSTR", pattern2(func(re *regexp.Regexp, s string) (int64, error) {
+	define("REGEXP_COUNT", pattern2(func(re *javaRegexp, s string) (int64, error) { return int64(len(re.matches(s))), nil }))
+	define("REGEXP_INSTR", pattern2(func(re *javaRegexp, s string) (int64, error) {
 		m := re.FindStringIndex(s)
 		if m == nil {
 			return 0, nil
 		}
 		return int64(utf8.RuneCountInString(s[:m[0]])) + 1, nil
 	}))
-	define("REGEXP_SUBSTR", pattern2(func(re *regexp.Regexp, s string) (string, error) {
+	define("REGEXP_SUBSTR", pattern2(func(re *javaRegexp, s string) (string, error) {
 		m := re.FindStringIndex(s)
 		if m == nil {
 			return "", errNull
@@ -109,7 +109,7 @@ func init() {
 }
 
 // pattern2 is a function of a text and a pattern.
-func pattern2[R any](f func(re *regexp.Regexp, s string) (R, error)) builder {
+func pattern2[R any](f func(re *javaRegexp, s string) (R, error)) builder {
 	return func(c *call) (Evaluator, error) {
 		re, err := constRegexp(c, 1)
 		if err != nil {
@@ -127,7 +127,7 @@ func pattern2[R any](f func(re *regexp.Regexp, s string) (R, error)) builder {
 }
 
 // constRegexp compiles argument k when it is a constant; nil when it is not.
-func constRegexp(c *call, k int) (*regexp.Regexp, error) {
+func constRegexp(c *call, k int) (*javaRegexp, error) {
 	v, ok := constant(c.args[k])
 	if !ok || v == nil {
 		return nil, nil
@@ -139,7 +139,7 @@ func constRegexp(c *call, k int) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-func (e *env) regexpOf(re *regexp.Regexp, pattern string) (*regexp.Regexp, error) {
+func (e *env) regexpOf(re *javaRegexp, pattern string) (*javaRegexp, error) {
 	if re != nil {
 		return re, nil
 	}
@@ -154,12 +154,12 @@ var unsupportedRegexp = []struct{ prefix, name string }{
 }
 
 // compileJava compiles a Java pattern.
-func compileJava(pattern string) (*regexp.Regexp, error) {
+func compileJava(pattern string) (*javaRegexp, error) {
 	translated, err := translateJava(pattern)
 	if err != nil {
 		return nil, err
 	}
-	re, err := regexp.Compile(translated)
+	re, err := newJavaRegexp(translated)
 	if err != nil {
 		why := err.Error()
 		if se, ok := err.(*syntax.Error); ok {
@@ -177,6 +177,7 @@ func compileJava(pattern string) (*regexp.Regexp, error) {
 func translateJava(p string) (string, error) {
 	var b strings.Builder
 	class := 0 // depth of [ ]
+	dotAll, anyCase := hasFlag(p, 's'), hasFlag(p, 'i')
 	for i := 0; i < len(p); {
 		rest := p[i:]
 		for _, u := range unsupportedRegexp {
@@ -201,6 +202,14 @@ func translateJava(p string) (string, error) {
 				continue
 			case next >= '1' && next <= '9' && class == 0:
 				return "", fmt.Errorf("the regular expression '%s' has a back-reference \\%c, which is not supported", p, next)
+			case next == 's': // \v too, other than RE2's
+				writeClass(&b, class, `\x20\t-\r`)
+			case next == 'S' && class == 0:
+				b.WriteString(`[^\t-\r\x20]`)
+			case next == 'S':
+				b.WriteString(`\x{0}-\x{8}\x{E}-\x{1F}\x{21}-\x{10FFFF}`)
+			case next == 'v':
+				writeClass(&b, class, `\x{85}\x{2028}\x{2029}\n-\r`)
 			case next == 'h':
 				writeClass(&b, class, `\t\x{20}\x{A0}\x{1680}\x{180e}\x{2000}-\x{200a}\x{202f}\x{205f}\x{3000}`)
 			case next == 'e':
@@ -243,12 +252,35 @@ func translateJava(p string) (string, error) {
 			class--
 			b.WriteByte(']')
 			i++
+		case c == '.' && class == 0 && !dotAll:
+			b.WriteString(`[^\n\r\x{85}\x{2028}\x{2029}]`)
+			i++
+		case c >= utf8.RuneSelf && class == 0 && anyCase: // (?i) is of ASCII in Java
+			r, n := utf8.DecodeRuneInString(rest)
+			b.WriteString(`(?-i:` + string(r) + `)`)
+			i += n
 		default:
 			b.WriteByte(c)
 			i++
 		}
 	}
 	return b.String(), nil
+}
+
+// hasFlag reports whether a flag is set somewhere, as in (?s) or (?is:...).
+func hasFlag(p string, flag byte) bool {
+	for {
+		_, rest, ok := strings.Cut(p, "(?")
+		if !ok {
+			return false
+		}
+		for i := 0; i < len(rest) && 'a' <= rest[i] && rest[i] <= 'z'; i++ {
+			if rest[i] == flag {
+				return true
+			}
+		}
+		p = rest
+	}
 }
 
 func writeClass(b *strings.Builder, class int, set string) {

@@ -158,6 +158,11 @@ func (b *Binder) aggregate(e *ast.Call, s *scope) (logical.Expr, error) {
 		a = b.coerce(nodes[i], a, sig.Args[i])
 		c.args = append(c.args, a)
 		argTypes = append(argTypes, sig.Args[i])
+		if e.Distinct {
+			if err := groupable(nodes[i], "DISTINCT", sig.Args[i]); err != nil {
+				return nil, err
+			}
+		}
 		lit, _ := a.(*logical.Literal)
 		c.call.Literals = append(c.call.Literals, lit)
 	}

@@ -3,6 +3,7 @@ package bind
 import (
 	"encoding/hex"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -46,7 +47,7 @@ func (b *Binder) expr(e ast.Expr, s *scope) (logical.Expr, error) {
 		x, err := b.function(e, s, name, nil, e.X, e.Low, e.High)
 		return b.not(e, x, err, e.Not)
 	case *ast.InList:
-		x, err := b.function(e, s, "IN", nil, append([]ast.Expr{e.X}, e.List...)...)
+		x, err := b.inList(e, s)
 		return b.not(e, x, err, e.Not)
 	case *ast.Like:
 		return b.like(e, s)
@@ -283,6 +284,12 @@ func (b *Binder) binary(e *ast.Binary, s *scope) (logical.Expr, error) {
 		return nil, err
 	}
 	for i := len(chain) - 1; i >= 0; i-- {
+		if fields := b.rowFields(chain[i].Op, chain[i].L, chain[i].R); fields != nil {
+			if l, err = b.compareFields(chain[i], s, chain[i].Op, fields); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		r, err := b.expr(chain[i].R, s)
 		if err != nil {
 			return nil, err
@@ -292,6 +299,64 @@ func (b *Binder) binary(e *ast.Binary, s *scope) (logical.Expr, error) {
 		}
 	}
 	return l, nil
+}
+
+// rowFields gives the pairs of fields of (a, b) = (c, d) and (a, b) <> (c, d), of which each is compared: a NULL in one makes the comparison NULL when the
+// others do not decide it. Rows from elsewhere are compared as values, in which NULL equals NULL. nil for anything else.
+func (*Binder) rowFields(op string, l, r ast.Expr) [][2]ast.Expr {
+	x, ok := l.(*ast.RowCons)
+	y, ok2 := r.(*ast.RowCons)
+	if !ok || !ok2 || len(x.Elems) != len(y.Elems) || len(x.Elems) == 0 || op != "=" && op != "<>" {
+		return nil
+	}
+	pairs := make([][2]ast.Expr, len(x.Elems))
+	for i := range pairs {
+		pairs[i] = [2]ast.Expr{x.Elems[i], y.Elems[i]}
+	}
+	return pairs
+}
+
+// compareFields compares pair by pair: all have to be equal, or one of them different.
+func (b *Binder) compareFields(n ast.Node, s *scope, op string, pairs [][2]ast.Expr) (logical.Expr, error) {
+	join := map[string]string{"=": "AND", "<>": "OR"}[op]
+	var all logical.Expr
+	for _, p := range pairs {
+		x, err := b.function(n, s, op, nil, p[0], p[1])
+		if err == nil && all != nil {
+			x, err = b.apply(n, join, nil, []logical.Expr{all, x})
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = x
+	}
+	return all, nil
+}
+
+// inList binds x IN (a, b, ...). (x, y) IN ((a, b), ...) is (x, y) = (a, b) OR ...
+func (b *Binder) inList(e *ast.InList, s *scope) (logical.Expr, error) {
+	rows := slices.ContainsFunc(e.List, func(y ast.Expr) bool { return b.rowFields("=", e.X, y) != nil })
+	if !rows {
+		return b.function(e, s, "IN", nil, append([]ast.Expr{e.X}, e.List...)...)
+	}
+	var all logical.Expr
+	for _, y := range e.List {
+		var x logical.Expr
+		var err error
+		if fields := b.rowFields("=", e.X, y); fields != nil {
+			x, err = b.compareFields(e, s, "=", fields)
+		} else {
+			x, err = b.function(e, s, "=", nil, e.X, y)
+		}
+		if err == nil && all != nil {
+			x, err = b.apply(e, "OR", nil, []logical.Expr{all, x})
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = x
+	}
+	return all, nil
 }
 
 // overlaps makes comparisons of (start, end) OVERLAPS (start, end): each end may be an interval, and may lie before its start. The periods overlap when

@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -115,7 +116,30 @@ func (g *groupBinder) keys() error {
 		}
 		g.sets = product
 	}
+	g.sortSets()
 	return nil
+}
+
+// sortSets brings the sets into the order in which a row is copied for them: that of GROUPING_ID over all keys, as in Flink. Changes come out in this order.
+func (g *groupBinder) sortSets() {
+	n := 0
+	for _, set := range g.sets {
+		for _, k := range set {
+			n = max(n, k+1)
+		}
+	}
+	slices.SortStableFunc(g.sets, func(a, b []int) int {
+		for k := range n {
+			inA, inB := slices.Contains(a, k), slices.Contains(b, k)
+			if inA != inB {
+				if inA {
+					return -1
+				}
+				return 1
+			}
+		}
+		return 0
+	})
 }
 
 // element gives the grouping sets of one element of GROUP BY.
@@ -218,8 +242,8 @@ func (g *groupBinder) key(e ast.Expr) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if t := x.ResultType(); t.Kind == types.Map || t.Kind == types.Multiset {
-		return 0, logical.Errorf(e, logical.CodeArguments, "", "GROUP BY cannot compare values of type %s", t.WithNull(true))
+	if err := groupable(e, "GROUP BY", x.ResultType()); err != nil {
+		return 0, err
 	}
 	if x.ResultType().Kind == types.Null {
 		x = sb.b.coerce(e, x, types.StringType)
@@ -501,4 +525,24 @@ func (l *lifter) notGrouped(c *logical.Column, n ast.Node) error {
 			"column '%s' stands beside an aggregate, and there is no GROUP BY", c.Name)
 	}
 	return logical.ErrorAt(pos, logical.CodeNotGrouped, hint, "column '%s' is neither in GROUP BY nor in an aggregate", c.Name)
+}
+
+// groupable refuses to group values with MAPs in them: equal ones can have their entries in another order.
+func groupable(n ast.Node, what string, t types.Type) error {
+	if hasMap(t) {
+		return logical.Errorf(n, logical.CodeArguments, "", "%s cannot compare values of type %s", what, t.WithNull(true))
+	}
+	return nil
+}
+
+func hasMap(t types.Type) bool {
+	switch t.Kind {
+	case types.Map, types.Multiset:
+		return true
+	case types.Array:
+		return hasMap(*t.Elem)
+	case types.Row:
+		return slices.ContainsFunc(t.Fields, func(f types.Field) bool { return hasMap(f.Type) })
+	}
+	return false
 }

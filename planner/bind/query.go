@@ -273,6 +273,11 @@ func (b *Binder) setOp(op *ast.SetOp) (*relation, error) {
 		return nil, err
 	}
 	if !op.All {
+		for _, c := range n.Schema() {
+			if err := groupable(op, "UNION", c.Type); err != nil {
+				return nil, err
+			}
+		}
 		n = distinct(n, b.pos(op), "UNION", "")
 	}
 	return newRelation(n), nil

@@ -306,6 +306,11 @@ func (sb *selectBinder) finish() (*relation, error) {
 	}
 	var n logical.Node = &logical.Project{In: sb.rel.node, Exprs: append(append([]logical.Expr(nil), sb.exprs...), sb.hidden...), Names: names}
 	if sb.sel.Distinct {
+		for _, x := range sb.exprs {
+			if err := groupable(sb.sel, "SELECT DISTINCT", x.ResultType()); err != nil {
+				return nil, err
+			}
+		}
 		n = distinct(n, sb.b.pos(sb.sel), "DISTINCT", sb.name)
 		a, ok := n.(*logical.Aggregate)
 		if !ok {
