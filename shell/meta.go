@@ -223,7 +223,7 @@ func (s *repl) settings() {
 func (s *repl) stop(_ context.Context, arg string) error {
 	for _, j := range s.r.DB.Jobs() {
 		if j.ID() == arg {
-			stopJob(j)
+			s.r.stopJob(j)
 			return nil
 		}
 	}

@@ -308,7 +308,7 @@ func (s *repl) leave() {
 	s.r.note(fmt.Sprintf("stopping %d %s", len(jobs), plural(int64(len(jobs)), "job")))
 	var wg sync.WaitGroup
 	for _, j := range jobs {
-		wg.Go(func() { stopJob(j) })
+		wg.Go(func() { s.r.stopJob(j) })
 	}
 	wg.Wait()
 	for _, j := range jobs {

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,6 +35,8 @@ type Runner struct {
 
 	// Limit is how many rows of a bounded result are printed unless Writer.MaxRows says less; 0 for all. Unlike MaxRows it is meant for a person.
 	Limit int64
+
+	stopNote time.Duration // how long a job may take to stop before that is told; 0 for a second
 
 	mu    sync.Mutex // of what is printed while a statement runs
 	shown bool       // there is a progress line
@@ -223,7 +226,7 @@ func (r *Runner) runQuery(soft, hard context.Context, q *weir.Query, entry *Stat
 	if q.Updating() && !q.Bounded() && strings.EqualFold(r.DB.Config()["weir.result-mode"], "table") {
 		r.note("the result has no end: its changelog is printed, not the table ('weir.result-mode' = 'table')")
 	}
-	defer stopWith(soft, hard, job)()
+	defer r.stopWith(soft, hard, job)()
 	unwatch := r.watchStalls(job, r.note)
 	n, err := r.Print(q)
 	unwatch()
@@ -267,7 +270,7 @@ func (r *Runner) runInsert(soft, hard context.Context, job *weir.Job, entry *Sta
 		}()
 		return nil
 	}
-	defer stopWith(soft, hard, job)()
+	defer r.stopWith(soft, hard, job)()
 	unwatch := r.watchStalls(job, r.note)
 	stop := r.watch(job, nil)
 	err := job.Wait(context.Background())
@@ -289,14 +292,18 @@ func (r *Runner) runInsert(soft, hard context.Context, job *weir.Job, entry *Sta
 const stopTimeout = 10 * time.Second
 
 // stopWith stops a job in order when soft ends, and at once when hard does, until the function that it returns is called.
-func stopWith(soft, hard context.Context, job *weir.Job) func() {
-	a := context.AfterFunc(soft, func() { stopJob(job) })
+func (r *Runner) stopWith(soft, hard context.Context, job *weir.Job) func() {
+	a := context.AfterFunc(soft, func() { r.stopJob(job) })
 	b := context.AfterFunc(hard, func() { job.Cancel() })
 	return func() { a(); b() }
 }
 
-// stopJob stops a job in order: what it has read is worked off and committed, windows stay open.
-func stopJob(job *weir.Job) {
+// stopJob stops a job in order: what it has read is worked off and committed, windows stay open. It says so when that takes a while.
+func (r *Runner) stopJob(job *weir.Job) {
+	slow := time.AfterFunc(cmp.Or(r.stopNote, time.Second), func() {
+		r.note(fmt.Sprintf("%s is still stopping: what it has read is worked off and committed first; after %s it is ended", job.Name(), stopTimeout))
+	})
+	defer slow.Stop()
 	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
 	if snap, err := job.Stop(ctx); err == nil {
@@ -330,7 +337,7 @@ func (r *Runner) WaitJobs(ctx context.Context) int {
 func (r *Runner) stopJobs() {
 	var wg sync.WaitGroup
 	for _, b := range r.jobs {
-		wg.Go(func() { stopJob(b.job) })
+		wg.Go(func() { r.stopJob(b.job) })
 	}
 	wg.Wait()
 	for _, b := range r.jobs {

@@ -260,6 +260,42 @@ func TestStoppedAtStart(t *testing.T) {
 	}
 }
 
+// heldWriter takes nothing until it is let go. It calls begun when the first text comes.
+type heldWriter struct {
+	begun func()
+	free  chan struct{}
+}
+
+func (w heldWriter) Write(p []byte) (int, error) {
+	w.begun()
+	<-w.free
+	return len(p), nil
+}
+
+// TestStillStopping: while what a job has read cannot be worked off, whoever stops it is told what is waited for.
+func TestStillStopping(t *testing.T) {
+	const sql = `CREATE TABLE e (id BIGINT) WITH ('connector' = 'datagen', 'rows-per-second' = '1000');
+CREATE TABLE p (id BIGINT) WITH ('connector' = 'print');
+INSERT INTO p SELECT id FROM e;`
+	for _, sync := range []string{"false", "true"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		held := heldWriter{begun: cancel, free: make(chan struct{})}
+		db, err := weir.Open(weir.Options{Stdout: held, Config: map[string]string{"table.dml-sync": sync}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		errOut := &lookout{text: "is still stopping", found: func() { close(held.free) }}
+		r := &Runner{DB: db, Out: &bytes.Buffer{}, Err: errOut, Writer: WriterOptions{Format: "csv"}, stopNote: time.Nanosecond}
+		status := r.RunScript(ctx, sql, "")
+		if got := errOut.buf.String(); status != ExitInterrupted || !strings.Contains(got, "insert-into_default_catalog.default_database.p is still stopping: what it has read is worked off") {
+			t.Errorf("table.dml-sync %s: status %d, %s", sync, status, got)
+		}
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestUnboundedInsertRunsBeside(t *testing.T) {
 	const sql = `CREATE TABLE e (id BIGINT) WITH ('connector' = 'datagen', 'rows-per-second' = '1000');
 CREATE TABLE n (id BIGINT) WITH ('connector' = 'blackhole');
