@@ -246,7 +246,7 @@ func TestStoppedAtStart(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		clock.looked = cancel
 		var errOut bytes.Buffer
-		r := &Runner{DB: db, Out: &bytes.Buffer{}, Err: &errOut, Writer: WriterOptions{Format: "csv", NoHeader: true}}
+		r := &Runner{DB: db, Out: &bytes.Buffer{}, Err: &errOut, Writer: WriterOptions{Format: "csv", NoHeader: true}, stopNote: time.Hour}
 		status := r.RunScript(ctx, c.sql+"; SELECT 2;", "")
 		if status != ExitInterrupted || !strings.HasPrefix(errOut.String(), "stopped: ") || strings.Count(errOut.String(), "\n") != 1 {
 			t.Errorf("%s: status %d, %q", c.sql, status, errOut.String())
