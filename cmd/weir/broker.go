@@ -46,7 +46,7 @@ func (a *app) broker(listen string, topics []string) error {
 	}
 	opts := []kfake.Opt{kfake.NumBrokers(1), kfake.AllowAutoTopicCreation(), kfake.DefaultNumPartitions(1), kfake.Ports(0),
 		kfake.ListenFn(func(network, _ string) (net.Listener, error) { return net.Listen(network, listen) })}
-	names := []string{}
+	names, seen := []string{}, map[string]bool{}
 	for _, t := range topics {
 		name, count, ok := strings.Cut(t, ":")
 		n := uint64(1)
@@ -58,6 +58,10 @@ func (a *app) broker(listen string, topics []string) error {
 		if len(name) > 249 || !topicName.MatchString(name) {
 			return usageError{fmt.Errorf("--topic %s: a topic's name has letters, digits, '.', '_' and '-' only", t)}
 		}
+		if seen[name] {
+			return usageError{fmt.Errorf("--topic %s: the topic is given twice", t)}
+		}
+		seen[name] = true
 		opts = append(opts, kfake.SeedTopics(int32(n), name))
 		names = append(names, fmt.Sprintf("%s (%d)", name, n))
 	}

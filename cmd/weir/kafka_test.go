@@ -155,6 +155,7 @@ func TestBroker(t *testing.T) {
 		{"--listen 127.0.0.1:x", "is no port"},
 		{"--topic a:0", "must be between 1 and 10000"},
 		{"--topic a/b", "letters, digits"},
+		{"--topic a --topic a:2", "the topic is given twice"},
 	} {
 		if status, _, errOut := call("", append([]string{"broker"}, strings.Fields(c.args)...)...); status != 2 || !strings.Contains(errOut, c.err) {
 			t.Errorf("%s: status %d, %s", c.args, status, errOut)

@@ -16,6 +16,9 @@ var watermarkOptions = []string{"scan.watermark.alignment.group", "scan.watermar
 	"scan.watermark.emit.strategy", "scan.watermark.future-rows", "scan.watermark.idle-timeout", "scan.watermark.max-future",
 	"scan.watermark.null-rows"}
 
+// guardOptions look at the event time of rows.
+var guardOptions = []string{"scan.watermark.max-future", "scan.watermark.future-rows", "scan.watermark.null-rows"}
+
 const badTableOption = "bad-records.table"
 
 // splitOptions separates the general options from the connector's. n is the place for errors.
@@ -191,6 +194,13 @@ func (b *Binder) scan(n ast.Node, t *catalog.Table, options []catalog.Option) (l
 				return nil, within(n, where, err)
 			}
 			s.Watermark.Expr = x
+		}
+	} else {
+		for _, key := range guardOptions { // Flink's other options may stand there, and have no effect
+			if _, ok := general[key]; ok {
+				return nil, logical.Errorf(n, logical.CodeOption, "declare WATERMARK FOR ts AS ts - INTERVAL '5' SECOND, or remove the option",
+					"table %s has the option '%s' and declares no WATERMARK: nothing says which column is its event time", shortName(t), key)
+			}
 		}
 	}
 	return s, nil
