@@ -49,7 +49,7 @@ var commonOptions = []connectors.Option{
 	{Name: "value.format", Type: "string", Doc: "The format of values: 'format'."},
 	{Name: "value.fields-include", Type: "ALL|EXCEPT_KEY", Default: "ALL", Doc: "Whether the value has the key columns too."},
 	{Name: "scan.bounded.mode", Type: "unbounded|latest-offset|group-offsets|timestamp|specific-offsets", Default: "unbounded", Doc: "Where reading ends."},
-	{Name: "scan.bounded.specific-offsets", Type: "string", Doc: "Where reading ends, as partition:0,offset:42;partition:1,offset:300; the offsets are not read."},
+	{Name: "scan.bounded.specific-offsets", Type: "string", Doc: "Where reading ends, as partition:0,offset:42;partition:1,offset:300; the offsets are not read, and neither are partitions without one."},
 	{Name: "scan.bounded.timestamp-millis", Type: "integer", Doc: "Reading ends before the first record with this timestamp or a later one."},
 	{Name: "scan.topic-partition-discovery.interval", Type: "duration", Default: "5 min", Doc: "How often to look for new partitions and topics; 0 for never."},
 	{Name: "scan.parallelism", Type: "integer", Doc: "Has no effect here: partitions are decoded in parallel."},

@@ -172,6 +172,11 @@ func (s *source) add(ctx context.Context, parts []partition, later bool) error {
 		if stop, err = s.t.resolve(ctx, s.adm, s.t.stop, parts, true); err != nil {
 			return err
 		}
+		for _, p := range parts {
+			if _, ok := s.t.stop.offsets[p.num]; !ok && s.t.stop.mode == "specific-offsets" {
+				s.env.Log.Warn("a Kafka partition is not read: 'scan.bounded.specific-offsets' do not name it", "table", s.t.decl.Name, "topic", p.topic, "partition", p.num)
+			}
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -74,7 +74,8 @@ func TestStartAndEnd(t *testing.T) {
 			{"scan.startup.mode", "there is no place to begin"},
 			{"scan.bounded.mode=timestamp scan.bounded.timestamp-millis=5000", "0 2 4 1 3"},
 			{"scan.bounded.mode=specific-offsets scan.bounded.specific-offsets=partition:0,offset:1;partition:1,offset:0", "0"},
-			{"scan.bounded.mode=specific-offsets scan.bounded.specific-offsets=partition:0,offset:1", "do not say where partition 1"},
+			{"scan.bounded.mode=specific-offsets scan.bounded.specific-offsets=partition:0,offset:1", "0"},
+			{"scan.startup.mode=latest-offset scan.bounded.mode=specific-offsets scan.bounded.specific-offsets=partition:0,offset:1", ""},
 			{"scan.bounded.mode=group-offsets properties.group.id=" + group, "has committed no offset for partition 1"},
 		} {
 			table := b.table(t, topic, clicks, strings.Fields(c.options)...)

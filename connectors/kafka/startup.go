@@ -153,11 +153,8 @@ func (t *table) resolve(ctx context.Context, adm *kadm.Client, w when, parts []p
 				return nil, fmt.Errorf("'specific-offsets' name partition %d, which topic '%s' does not have", n, parts[0].topic)
 			}
 		}
-		if len(rest) == 0 {
+		if len(rest) == 0 || ends { // the others end at 0: as in Flink, they are not read
 			return out, nil
-		}
-		if ends {
-			return nil, fmt.Errorf("'scan.bounded.specific-offsets' do not say where partition %d of topic '%s' ends", parts[rest[0]].num, parts[rest[0]].topic)
 		}
 		// As in Flink: where the group stands, else the beginning.
 		rest, err := t.groupOffsets(ctx, adm, parts, rest, out)
