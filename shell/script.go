@@ -300,10 +300,16 @@ func (r *Runner) stopWith(soft, hard context.Context, job *weir.Job) func() {
 
 // stopJob stops a job in order: what it has read is worked off and committed, windows stay open. It says so when that takes a while.
 func (r *Runner) stopJob(job *weir.Job) {
+	told := make(chan struct{})
 	slow := time.AfterFunc(cmp.Or(r.stopNote, time.Second), func() {
+		defer close(told)
 		r.note(fmt.Sprintf("%s is still stopping: what it has read is worked off and committed first; after %s it is ended", job.Name(), stopTimeout))
 	})
-	defer slow.Stop()
+	defer func() {
+		if !slow.Stop() {
+			<-told // before the job's summary
+		}
+	}()
 	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
 	if snap, err := job.Stop(ctx); err == nil {
