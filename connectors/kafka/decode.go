@@ -31,7 +31,7 @@ type decoding struct {
 	upsert bool
 	// key is nil when no key column is wanted.
 	key, value decoders
-	keySchema  types.Schema // wanted columns of the key
+	keySchema  types.Schema // all columns of the key
 	tolerant   bool         // bad records are listed
 }
 
@@ -87,7 +87,9 @@ func newDecoding(t *table, scan connectors.Scan) (*decoding, error) {
 			return nil, fmt.Errorf("unknown metadata '%s' of connector 'kafka'", m)
 		}
 	}
-	d.plain = len(scan.Metadata) == len(valueMeta) && len(fromKey) == 0 && !t.upsert
+	// A record whose key is bad is no row, whichever columns are wanted: keys are read where the value does not have all of their columns.
+	keyed := t.upsert || slices.ContainsFunc(t.keyCols, func(c int) bool { return !slices.Contains(t.valueCols, c) })
+	d.plain = len(scan.Metadata) == len(valueMeta) && !keyed
 	add := func(c types.Column, o origin) { d.out, d.from = append(d.out, c), append(d.from, o) }
 	// Wanted columns of a format come in the order of its columns, not of the table's.
 	position := func(cols, wanted []int, c int) int {
@@ -125,11 +127,9 @@ func newDecoding(t *table, scan connectors.Scan) (*decoding, error) {
 	if d.value, err = newDecoders(t.value, cfg); err != nil {
 		return nil, err
 	}
-	if len(fromKey) > 0 || t.upsert {
+	if keyed {
 		cfg := t.keyConfig(fromKey, scan.KeepBad)
-		for _, w := range cfg.Wanted {
-			d.keySchema = append(d.keySchema, cfg.Columns[w])
-		}
+		d.keySchema = cfg.Columns
 		if d.key, err = newDecoders(t.key, cfg); err != nil {
 			return nil, err
 		}
@@ -156,13 +156,27 @@ func (d *decoding) located(p partition, err error) error {
 		return err
 	}
 	c := *b
-	for _, part := range []part{d.t.value, d.t.key} {
-		if part.name != "" && part.prefix != part.name {
-			c.Err = strings.ReplaceAll(c.Err, "'"+part.name+".", "'"+part.prefix+".")
-			break
-		}
-	}
+	c.Err = d.t.value.asWritten(c.Err)
 	return &badRecord{BadRecord: &c, text: fmt.Sprintf("table %s: the record at offset %d of partition %d of topic '%s' is bad: %s", d.t.decl.Name, c.Position, p.num, p.topic, c.Err)}
+}
+
+// asWritten gives options in a format's message the prefix that they have in the declaration.
+func (p part) asWritten(s string) string {
+	if p.prefix == p.name {
+		return s
+	}
+	return strings.ReplaceAll(s, "'"+p.name+".", "'"+p.prefix+".")
+}
+
+// ofKey says of a bad record that its key is.
+func (d *decoding) ofKey(err error) error {
+	var b *connectors.BadRecord
+	if !errors.As(err, &b) {
+		return err
+	}
+	c := *b
+	c.Err = "the key: " + d.t.key.asWritten(c.Err)
+	return &c
 }
 
 type badRecord struct {
@@ -198,7 +212,7 @@ func (d *decoding) decode(ctx context.Context, p partition, recs []*kgo.Record, 
 	offset := func(i int) int64 { return recs[i].Offset }
 	k, keyOf, err := d.key.decode(ctx, connectors.Messages{Split: p.String(), Values: keys, Offset: offset}, mem)
 	if err != nil {
-		return connectors.Decoded{}, err
+		return connectors.Decoded{}, d.ofKey(err)
 	}
 	defer k.Batch.Release()
 	rowOf := make([]int32, len(recs)) // row of the key's batch for each record, -1 for none

@@ -250,6 +250,49 @@ func TestBadRecords(t *testing.T) {
 	})
 }
 
+// TestBadKeys: a record whose key is bad is no row, whichever columns are wanted, and the message has the option for keys.
+func TestBadKeys(t *testing.T) {
+	b := fake(t)
+	topic := b.topic(t, 1)
+	b.records(t, &kgo.Record{Topic: topic, Key: []byte(`{"id":1}`), Value: []byte(`{"v":1}`)}, &kgo.Record{Topic: topic, Key: []byte("x"), Value: []byte(`{"v":2}`)},
+		&kgo.Record{Topic: topic, Value: []byte(`{"v":3}`)})
+	env := conntest.NewEnv(t)
+	for _, nullable := range []bool{true, false} {
+		keyed := types.Schema{{Name: "id", Type: types.IntType.WithNull(nullable)}, {Name: "v", Type: types.BigIntType}}
+		for _, c := range []struct {
+			scan connectors.Scan
+			want string
+		}{
+			{connectors.Scan{Columns: []int{0, 1}}, "1|1 NULL|3"}, {connectors.Scan{Columns: []int{0}}, "1 NULL"}, {connectors.Scan{Columns: []int{1}}, "1 3"},
+			{connectors.Scan{Metadata: []string{"offset"}}, "0 2"},
+		} {
+			options := []string{"key.format=json", "key.fields=id", "value.fields-include=EXCEPT_KEY"}
+			s, err := open(t, env, b.table(t, topic, keyed, options...), c.scan, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err = s.end(); err == nil || !strings.Contains(err.Error(), "the key: a JSON object was expected") || !strings.Contains(err.Error(), "'key.json.ignore-parse-errors'") {
+				t.Errorf("%+v: %v", c.scan, err)
+			}
+			if s, err = open(t, env, b.table(t, topic, keyed, append(options, "key.json.ignore-parse-errors=true")...), c.scan, nil); err != nil {
+				t.Fatal(err)
+			}
+			want, bad := strings.Fields(c.want), 1
+			if !nullable { // then a record without a key is bad, too
+				want, bad = want[:1], 2
+			}
+			rows, err := s.end()
+			if err != nil {
+				t.Fatal(err)
+			}
+			conntest.Equal(t, rows, want)
+			if len(s.bad) != bad {
+				t.Errorf("%+v: bad records: %+v", c.scan, s.bad)
+			}
+		}
+	}
+}
+
 func TestBigRecord(t *testing.T) {
 	eachBroker(t, func(t *testing.T, b *broker) {
 		topic := b.topic(t, 1, "max.message.bytes=20000000")
