@@ -112,6 +112,9 @@ func powOf(x, y float64) float64 {
 	if y == 0 || x == 0 || math.IsNaN(x) || math.IsNaN(y) || math.IsInf(x, 0) || math.IsInf(y, 0) {
 		return javaPow(x, y)
 	}
+	if y == 2 { // exact but for one rounding, as in Java: ties are seen
+		return x * x
+	}
 	sign := 1.0
 	if x < 0 {
 		if y != math.Trunc(y) {
