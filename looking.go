@@ -24,6 +24,9 @@ func watermarkRows(splits []SplitWatermark) [][]string {
 		r := []string{s.Job, s.Table, s.Split, nullText, nullText, string(s.State), nullText, nullText}
 		if s.Split == "" {
 			r[2], r[5] = nullText, "no split"
+			if s.Blocked { // it has, but was stopped before it could tell
+				r[5] = string(SplitActive)
+			}
 		}
 		if s.Watermark != nil {
 			r[3] = timestampText(s.Watermark.UnixMicro(), time.UTC)

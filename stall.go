@@ -76,6 +76,7 @@ func (w *stallWatch) look(ctx context.Context) string {
 // standing is how a job stands, as far as it matters to why it gives no rows.
 type standing struct {
 	now             time.Time
+	insert          bool // writes into tables; otherwise somebody reads its rows
 	rowsIn, rowsOut int64
 	late            int64
 	splits          []SplitWatermark
@@ -108,7 +109,7 @@ type tableFacts struct {
 
 func (j *Job) standing(at task.Sight, now time.Time) standing {
 	s := j.Stats()
-	st := standing{now: now, rowsIn: s.RowsIn, rowsOut: s.RowsOut, late: s.LateRows, splits: j.splits(at), tables: j.tables,
+	st := standing{now: now, insert: len(j.columns) == 0, rowsIn: s.RowsIn, rowsOut: s.RowsOut, late: s.LateRows, splits: j.splits(at), tables: j.tables,
 		counters: map[string]map[string]int64{}}
 	for _, t := range s.Tables {
 		st.counters[t.ID] = t.Counters
@@ -205,7 +206,9 @@ func (m *recall) next(st standing) string {
 		m.began, m.rowsOut, m.rowsIn, m.told = st.now, st.rowsOut, st.rowsIn, ""
 		return ""
 	}
-	if st.now.Sub(m.began) < stallAfter || st.rowsIn == m.rowsIn {
+	// A reader of results that pauses knows that it does (a pager); of a sink nobody else would tell.
+	stuck := st.insert && !m.blocked.IsZero() && st.now.Sub(m.blocked) >= stallAfter
+	if st.now.Sub(m.began) < stallAfter || st.rowsIn == m.rowsIn && !stuck {
 		return ""
 	}
 	c := diagnose(st, m)

@@ -317,3 +317,69 @@ func TestSplitCauses(t *testing.T) {
 		}
 	}
 }
+
+// TestStallOfSink: an INSERT whose sink takes no rows says so, although none comes in any more; a reader of results that pauses is not told.
+func TestStallOfSink(t *testing.T) {
+	for _, insert := range []bool{true, false} {
+		at := time.Date(2024, 5, 1, 10, 0, 0, 0, time.UTC)
+		m := newRecall(at)
+		var said []string
+		for i := range 12 {
+			st := standing{now: at.Add(time.Duration(i) * time.Second), insert: insert, rowsIn: 9, rowsOut: 3, splits: []SplitWatermark{{Operator: "Scan-1", Split: "0", Rows: 9, Blocked: i > 0}}}
+			if note := m.next(st); note != "" {
+				said = append(said, fmt.Sprint(i, " ", note))
+			}
+		}
+		want := "6 no result for 5 s: the sink takes no rows, so none are read"
+		if !insert {
+			want = ""
+		}
+		if got := strings.Join(said, "; "); got != want {
+			t.Errorf("INSERT %t: %q, want %q", insert, got, want)
+		}
+	}
+}
+
+// stuckWriter takes nothing until it is released.
+type stuckWriter struct{ called, release chan struct{} }
+
+func (w *stuckWriter) Write(p []byte) (int, error) {
+	select {
+	case w.called <- struct{}{}:
+	default:
+	}
+	<-w.release
+	return len(p), nil
+}
+
+// TestBlockedAtOnce: a sink that takes nothing from the first row on is known to hold its table up, although the table could never tell how it stands.
+func TestBlockedAtOnce(t *testing.T) {
+	w := &stuckWriter{called: make(chan struct{}, 1), release: make(chan struct{})}
+	reg := testconn.NewRegistry()
+	db, err := Open(Options{Connectors: []connectors.Connector{reg.Connector()}, Stdout: w})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	defer close(w.release)
+	if err := db.Exec(t.Context(), "CREATE TABLE t (u STRING) WITH ('connector' = 'test'); CREATE TABLE p (u STRING) WITH ('connector' = 'print')"); err != nil {
+		t.Fatal(err)
+	}
+	job, err := db.Start(t.Context(), "INSERT INTO p SELECT u FROM t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := reg.Table("`default_catalog`.`default_database`.`t`").Append(0, "a"); err != nil {
+		t.Fatal(err)
+	}
+	<-w.called
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	splits := job.Watermarks(over)
+	if len(splits) != 1 || !splits[0].Blocked {
+		t.Fatalf("%+v", splits)
+	}
+	if rows := watermarkRows(splits); rows[0][5] != "active, waits for its sink" {
+		t.Errorf("%q", rows)
+	}
+}

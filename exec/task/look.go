@@ -52,7 +52,7 @@ func (j *Job) Sight(ctx context.Context) Sight {
 			}
 			ss.BadRecords = j.bad[s.spec.ID]
 			out.Sources = append(out.Sources, ss)
-			if silent[i] && known { // one that has never answered is still being opened
+			if silent[i] && (known || s.hasRead.Load()) { // one that has never answered, and read nothing, is still being opened
 				out.Blocked[s.spec.ID] = true
 			}
 		}

@@ -196,6 +196,9 @@ func (s *source) take(it *item, sp *split, b *block, to int, others stream.Time)
 	sp.rows += int64(n)
 	s.rows += int64(n)
 	s.rowsRead.Add(int64(n))
+	if !s.hasRead.Load() {
+		s.hasRead.Store(true)
+	}
 	b.next = to
 	if b.prefix != nil {
 		sp.wm = max(sp.wm, b.prefix[to])

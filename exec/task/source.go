@@ -22,6 +22,7 @@ type source struct {
 	env      *connectors.Env
 	metrics  *exec.Metrics
 	rowsRead *atomic.Int64 // rows read
+	hasRead  atomic.Bool   // in this run: a look that is not answered is held up by what is behind
 	account  *exec.Account
 	pool     workers
 	wake     chan struct{}
