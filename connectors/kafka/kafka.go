@@ -41,12 +41,11 @@ type Connector struct{}
 func (Connector) Name() string { return "kafka" }
 
 var commonOptions = []connectors.Option{
-	{Name: "topic", Type: "string", Doc: "The topic; several, separated by ;, can be read."},
 	{Name: "properties.bootstrap.servers", Type: "string", Required: true, Doc: "Addresses of brokers, host:port, separated by commas."},
 	{Name: "properties.#", Type: "string", Doc: "A property of Kafka's Java client, such as properties.group.id. docs/kafka.md says which have an effect; unknown ones are errors."},
 	{Name: "key.format", Type: "string", Doc: "The format of keys."},
 	{Name: "key.fields-prefix", Type: "string", Doc: "What the names of key columns begin with, and the names in the key do not; needs EXCEPT_KEY."},
-	{Name: "value.format", Type: "string", Doc: "The format of values: 'format'."},
+	{Name: "value.format", Type: "string", Doc: "The format of values."},
 	{Name: "value.fields-include", Type: "ALL|EXCEPT_KEY", Default: "ALL", Doc: "Whether the value has the key columns too."},
 	{Name: "scan.bounded.mode", Type: "unbounded|latest-offset|group-offsets|timestamp|specific-offsets", Default: "unbounded", Doc: "Where reading ends."},
 	{Name: "scan.bounded.specific-offsets", Type: "string", Doc: "Where reading ends, as partition:0,offset:42;partition:1,offset:300; the offsets are not read, and neither are partitions without one."},
@@ -61,8 +60,9 @@ var commonOptions = []connectors.Option{
 // Options lists the options.
 func (Connector) Options() []connectors.Option {
 	return append([]connectors.Option{
+		{Name: "topic", Type: "string", Doc: "The topic; several, separated by ;, can be read. A sink of several has a column METADATA FROM 'topic' that says which."},
 		{Name: "topic-pattern", Type: "string", Doc: "A regular expression; all topics whose whole name matches are read."},
-		{Name: "format", Type: "string", Doc: "The format of values."},
+		{Name: "format", Type: "string", Doc: "The format of values: value.format."},
 		{Name: "key.fields", Type: "string", Doc: "The columns that the key has, separated by ;."},
 		{Name: "scan.startup.mode", Type: "group-offsets|earliest-offset|latest-offset|timestamp|specific-offsets", Default: "group-offsets",
 			Doc: "Where reading begins at the first start."},

@@ -20,6 +20,7 @@ func (Upsert) Name() string { return "upsert-kafka" }
 // Options lists the options.
 func (Upsert) Options() []connectors.Option {
 	return append([]connectors.Option{
+		{Name: "topic", Type: "string", Required: true, Doc: "The topic."},
 		{Name: "sink.buffer-flush.max-rows", Type: "integer", Default: "0", Doc: "With the interval: changes are kept until there are those of so many keys, and only the last one of each key is written."},
 		{Name: "sink.buffer-flush.interval", Type: "duration", Default: "0", Doc: "For how long changes are kept at most; a checkpoint and the end write them too. Both options are needed; 0 for none."},
 	}, commonOptions...)
