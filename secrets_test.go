@@ -10,19 +10,20 @@ import (
 // TestHideSecrets: values of secret options are hidden, in statements with mistakes too, whose lines are shown with the error.
 func TestHideSecrets(t *testing.T) {
 	for sql, want := range map[string]string{
-		"WITH ('topic' = 'x', 'properties.sasl.password' = 'pw')":                           "WITH ('topic' = 'x', 'properties.sasl.password' = '**')",
-		"SET 'a.token'='it''s\nlong'":                                                       "SET 'a.token'='*****\n****'",
-		"/*+ OPTIONS('KEY.SECRET' 'pw') */":                                                 "/*+ OPTIONS('KEY.SECRET' '**') */",
-		"WITH ('topic' = 'x, 'password' = 'pw')":                                            "WITH ('topic' = 'x, 'password' = '**')",
-		"WITH ('topic' 'password' = 'pw')":                                                  "WITH ('topic' 'password' = '**')",
-		"WITH ('password' = 'pw, 'a' = 'b')":                                                "WITH ('password' = '****'a' = 'b')",
-		"WITH ('password' = 'pw":                                                            "WITH ('password' = '**",
-		"-- don't\nWITH ('password' = 'pw', 'password' = '')":                               "-- don't\nWITH ('password' = '**', 'password' = '')",
-		`WITH ('properties.sasl.jaas.confg' = 'X required username="me" password="p\"w";')`: `WITH ('properties.sasl.jaas.confg' = '*****************************************')`,
-		`WITH ('properties.sasl.jas.config' = 'X required username="me" password="p\"w";')`: `WITH ('properties.sasl.jas.config' = 'X required username="me" password="****";')`,
-		`WITH ('properties.sasl.jaas.config' = X required username="me" password="pw";')`:   `WITH ('properties.sasl.jaas.config' = X required username="me" password="**";')`,
-		"WITH ('avro-confluent.url' = 'http://me:pw@host:8081,http://host:8082')":           "WITH ('avro-confluent.url' = 'http://me:**@host:8081,http://host:8082')",
-		"SELECT password = 'x', 'secret', 'y' FROM t":                                       "SELECT password = 'x', 'secret', 'y' FROM t",
+		"WITH ('topic' = 'x', 'properties.sasl.password' = 'pw')":                            "WITH ('topic' = 'x', 'properties.sasl.password' = '**')",
+		"SET 'a.token'='it''s\nlong'":                                                        "SET 'a.token'='*****\n****'",
+		"/*+ OPTIONS('KEY.SECRET' 'pw') */":                                                  "/*+ OPTIONS('KEY.SECRET' '**') */",
+		"WITH ('topic' = 'x, 'password' = 'pw')":                                             "WITH ('topic' = 'x, 'password' = '**')",
+		"WITH ('topic' 'password' = 'pw')":                                                   "WITH ('topic' 'password' = '**')",
+		"WITH ('password' = 'pw, 'a' = 'b')":                                                 "WITH ('password' = '****'a' = 'b')",
+		"WITH ('password' = 'pw":                                                             "WITH ('password' = '**",
+		"-- don't\nWITH ('password' = 'pw', 'password' = '')":                                "-- don't\nWITH ('password' = '**', 'password' = '')",
+		`WITH ('properties.sasl.jaas.confg' = 'X required username="me" password="p\"w";')`:  `WITH ('properties.sasl.jaas.confg' = '*****************************************')`,
+		`WITH ('properties.sasl.jas.config' = 'X required username="me" password="p\"w";')`:  `WITH ('properties.sasl.jas.config' = 'X required username="me" password="****";')`,
+		`WITH ('properties.sasl.jaas.config' = X required username="me" password="pw";')`:    `WITH ('properties.sasl.jaas.config' = X required username="me" password="**";')`,
+		"WITH ('avro-confluent.url' = 'http://me:p@w@host:8081,http://me:pw@host:8082/x@y')": "WITH ('avro-confluent.url' = 'http://me:***@host:8081,http://me:**@host:8082/x@y')",
+		"WITH ('avro-confluent.url' = 'http://me:pw@host:8081,http://host:8082')":            "WITH ('avro-confluent.url' = 'http://me:**@host:8081,http://host:8082')",
+		"SELECT password = 'x', 'secret', 'y' FROM t":                                        "SELECT password = 'x', 'secret', 'y' FROM t",
 	} {
 		got := weir.HideSecrets(sql)
 		if got != want {

@@ -28,7 +28,7 @@ func ShownValue(key, value string) string {
 var secretPair = regexp.MustCompile(`([^'\s]+)'\s*=?\s*'((?:[^']|'')*)`)
 
 // logins are passwords whatever the option is called and wherever a quote is missing: those of JAAS, and of addresses (http://user:password@host).
-var logins = regexp.MustCompile(`(?i)password\s*=\s*"((?:[^"\\]|\\.)*)|://[^\s:/@'"]*:([^\s/@'"]+)@`)
+var logins = regexp.MustCompile(`(?i)password\s*=\s*"((?:[^"\\]|\\.)*)|://[^\s:/@'"]*:([^\s/'"]+)@`)
 
 // HideSecrets puts asterisks in the place of what stands in statements for options whose names say that they are secrets (passwords, logins, keys), and of
 // passwords in other places, so that they can be shown. Places and lines stay the same.
