@@ -20,14 +20,14 @@ func init() {
 	for name, f := range map[string]func(float64) float64{
 		"SQRT": math.Sqrt, "LN": logOf, "LOG10": log10Of, "LOG2": func(x float64) float64 { return logOf(x) / math.Ln2 },
 		"EXP": expOf,
-		"SIN": sinOf, "COS": cosOf, "TAN": tanOf, "ASIN": math.Asin, "ACOS": math.Acos, "ATAN": math.Atan,
+		"SIN": sinOf, "COS": cosOf, "TAN": tanOf, "ASIN": asinOf, "ACOS": acosOf, "ATAN": atanOf,
 		"SINH": sinhOf, "COSH": coshOf, "TANH": tanhOf, "COT": func(x float64) float64 { return 1 / tanOf(x) },
 		"DEGREES": func(x float64) float64 { return x * (180 / math.Pi) }, "RADIANS": func(x float64) float64 { return x * (math.Pi / 180) },
 	} {
 		define(name, strict1(func(_ *env, x float64) (float64, error) { return f(x), nil }))
 	}
 	define("POWER", strict2(func(_ *env, x, y float64) (float64, error) { return powOf(x, y), nil }))
-	define("ATAN2", strict2(func(_ *env, y, x float64) (float64, error) { return math.Atan2(y, x), nil }))
+	define("ATAN2", strict2(func(_ *env, y, x float64) (float64, error) { return atan2Of(y, x), nil }))
 	define("LOG", arity(map[int]builder{
 		1: strict1(func(_ *env, x float64) (float64, error) { return logOf(x), nil }),
 		2: strict2(func(_ *env, base, x float64) (float64, error) { return logOf(x) / logOf(base), nil }),

@@ -195,7 +195,10 @@ func tanOf(x float64) float64 {
 
 func sinhOf(x float64) float64 {
 	a := math.Abs(x)
-	if !(a < 22) || a < 1.0/(1<<28) {
+	switch {
+	case a >= 22 && a < 709:
+		return math.Copysign(0.5, x) * expOf(a)
+	case !(a < 22) || a < 1.0/(1<<28):
 		return math.Sinh(x)
 	}
 	h := math.Copysign(0.5, x)
@@ -208,7 +211,10 @@ func sinhOf(x float64) float64 {
 
 func coshOf(x float64) float64 {
 	a := math.Abs(x)
-	if !(a < 22) {
+	switch {
+	case a >= 22 && a < 709:
+		return 0.5 * expOf(a)
+	case !(a < 22):
 		return math.Cosh(x)
 	}
 	if a < 0.5*math.Ln2 {

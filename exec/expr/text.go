@@ -199,53 +199,6 @@ func urlEncode(s string) string {
 	return b.String()
 }
 
-// parseURL is PARSE_URL; a text that is no URL, or lacks the part, gives NULL. Parts are not decoded.
-func parseURL(s, part string) (string, error) {
-	scheme, rest, ok := strings.Cut(s, ":")
-	u, err := url.Parse(s)
-	if !ok || scheme == "" || err != nil || u.Scheme == "" {
-		return "", errNull
-	}
-	rest, ref, hasRef := strings.Cut(rest, "#")
-	rest, query, hasQuery := strings.Cut(rest, "?")
-	authority, path := "", rest
-	if strings.HasPrefix(rest, "//") {
-		rest = rest[2:]
-		authority, path = rest, ""
-		if i := strings.IndexByte(rest, '/'); i >= 0 {
-			authority, path = rest[:i], rest[i:]
-		}
-	}
-	switch part {
-	case "HOST":
-		return u.Hostname(), nil
-	case "PATH":
-		return path, nil
-	case "QUERY":
-		if hasQuery {
-			return query, nil
-		}
-	case "REF":
-		if hasRef {
-			return ref, nil
-		}
-	case "PROTOCOL":
-		return u.Scheme, nil
-	case "FILE":
-		if hasQuery {
-			path += "?" + query
-		}
-		return path, nil
-	case "AUTHORITY":
-		return authority, nil
-	case "USERINFO":
-		if i := strings.LastIndexByte(authority, '@'); i >= 0 {
-			return authority[:i], nil
-		}
-	}
-	return "", errNull
-}
-
 // printf formats by a pattern of Java's Formatter: %[index$][flags][width][.precision]conversion with d x X o e E f s S c b B h n %. NULL prints as
 // null. As in Flink a pattern that does not fit the arguments gives NULL.
 func printf(pattern string, args []any, ts []types.Type) (string, error) {
