@@ -241,6 +241,7 @@ var flinkSignatures = []struct {
 	{"ELT", "", []string{"ni", "ns", "ns"}, `STRING`},
 	{"ELT", "", []string{"1", "bi", "bi"}, `BYTES`},
 	{"JSON_QUOTE", "", []string{"s"}, `STRING`},
+	{"JSON_QUOTE", "", []string{"ns"}, `STRING NOT NULL`},
 	{"JSON_UNQUOTE", "", []string{"ns"}, `STRING NOT NULL`},
 	{"LOCALTIME", "", []string{}, `TIME(0) NOT NULL`},
 	{"LOCALTIMESTAMP", "", []string{}, `TIMESTAMP(3) NOT NULL`},

@@ -82,7 +82,7 @@ func init() {
 		scalar(re, "REGEXP_INSTR", "REGEXP_INSTR(s, pattern)", "Where the first match stands, from 1; 0 when there is none.", sig(2, nullable(types.IntType), text, text)),
 		scalar(re, "REGEXP_SUBSTR", "REGEXP_SUBSTR(s, pattern)", "The first match; NULL when there is none.", sig(2, maybe, text, text)),
 
-		scalar("JSON", "JSON_QUOTE", "JSON_QUOTE(s)", "s as a JSON string, in ASCII.", sig(1, maybe, text)),
+		scalar("JSON", "JSON_QUOTE", "JSON_QUOTE(s)", "s as a JSON string, in ASCII.", sig(1, str, text)),
 		scalar("JSON", "JSON_UNQUOTE", "JSON_UNQUOTE(s)", "The text of a JSON string; any other text as it is.", sig(1, str, text)),
 
 		scalar(enc, "MD5", "MD5(s)", "The MD5 hash in hexadecimal.", sig(1, is(types.CharOf(32)), bytesOrText)),
