@@ -215,7 +215,7 @@ func (o *GroupAggregate) Snapshot(_ context.Context, to exec.StateWriter) error 
 	fs := append(append(keyFields(o.keyArrow()), wordFields("row_count", "born")...), stateFields(o.aggs.stateTypes())...)
 	cols := append(o.table.Keys(mem, groups), words(mem, len(groups), func(i int) int64 { return o.count[groups[i]] }), words(mem, len(groups), func(i int) int64 {
 		if len(o.born) == 0 {
-			return int64(i) * stream.SeqStep // fewer than there were rows: they stay before all groups to come
+			return int64(i) * stream.SeqStep // below stream.SeqBase
 		}
 		return o.born[groups[i]]
 	}))

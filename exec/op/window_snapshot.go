@@ -58,8 +58,8 @@ func words(mem memory.Allocator, n int, at func(i int) int64) arrow.Array {
 }
 
 // snapshotNumbers returns what the numbers of first rows become in a snapshot, and the number of the next row. Several copies have the sequence numbers of
-// the rows. One copy counts for itself, and closes the ranks up: fewer than there were rows, so that the groups stay before those to come also when several
-// copies go on with sequence numbers.
+// the rows. One copy counts for itself, and closes the ranks up below stream.SeqBase, so that the groups stay before those to come also when several copies go on
+// with sequence numbers.
 func (w *windowState) snapshotNumbers() (func(born int64) int64, int64) {
 	if w.env.Partitions > 1 {
 		return func(born int64) int64 { return born }, w.rows

@@ -614,7 +614,7 @@ func (p *part) batch(rows []pendingRow) (stream.Batch, error) {
 			b.Selection = append(b.Selection, int32(len(b.Kinds)))
 		}
 		b.Kinds, b.Before = append(b.Kinds, e.kind), append(b.Before, r.before)
-		b.Seq = append(b.Seq, int64(r.event)*stream.SeqStep)
+		b.Seq = append(b.Seq, stream.SeqOf(int64(r.event/8))+int64(r.event%8)) // as if eight were made of one
 		plain = plain && e.kind == stream.Insert
 		if t := p.h.o.Time; t >= 0 && p.h.rows[r.event][t] != nil {
 			late = late || stream.Time(p.h.rows[r.event][t].(types.TimestampVal)) <= p.wm

@@ -55,6 +55,13 @@ func (k RowKind) Retracts() bool { return k == UpdateBefore || k == Delete }
 // SeqStep is how far apart the sequence numbers of a source's rows are: an operator that makes several rows of one gives them numbers in between.
 const SeqStep = 256
 
+// SeqBase is the sequence number of the first row. Those below it are for groups that one copy of an operator held when a snapshot was taken: however many
+// there are, they stay before the rows to come.
+const SeqBase = 1 << 45
+
+// SeqOf is the sequence number of the n-th row, from 0.
+func SeqOf(n int64) int64 { return SeqBase + n*SeqStep }
+
 // Batch is a run of rows: an Arrow record batch and side vectors, each nil when nobody needs it. A vector that is there has one entry for each
 // row of Record (not of Selection).
 //

@@ -48,7 +48,7 @@ func (s *source) assemble(it *item) (stream.Batch, error) {
 	if s.spec.NeedSeq {
 		b.Seq = make([]int64, it.rows)
 		for i := range b.Seq {
-			b.Seq[i] = (it.seq + int64(i)) * stream.SeqStep
+			b.Seq[i] = stream.SeqOf(it.seq + int64(i))
 		}
 	}
 	if s.spec.Need >= NeedExact || s.spec.Need == NeedLate && anyLate(runs) {

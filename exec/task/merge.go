@@ -248,7 +248,7 @@ func (t *inputTask) flush(ctx context.Context) error {
 	}
 	t.told = low
 	if t.task.NeedSeq {
-		return t.progress(ctx, t.seq*stream.SeqStep)
+		return t.progress(ctx, stream.SeqOf(t.seq))
 	}
 	return t.progress(ctx, low.Seq)
 }
@@ -319,7 +319,7 @@ func (t *inputTask) number(b *stream.Batch) {
 	if t.task.NeedSeq {
 		b.Seq = make([]int64, b.Record.NumRows())
 		for i := range b.Seq { // ascending, unselected rows included
-			b.Seq[i] = (t.seq + int64(i)) * stream.SeqStep
+			b.Seq[i] = stream.SeqOf(t.seq + int64(i))
 		}
 	} else if len(t.task.Inputs) > 1 { // those of the inputs do not go together
 		b.Seq = nil

@@ -393,7 +393,7 @@ func (s *source) deliver(ctx context.Context, it *item) error {
 		}
 	}
 	if s.spec.NeedSeq && it.rows > 0 {
-		if err := s.chain.progress(ctx, (it.seq+int64(it.rows))*stream.SeqStep); err != nil {
+		if err := s.chain.progress(ctx, stream.SeqOf(it.seq+int64(it.rows))); err != nil {
 			return err
 		}
 	}
