@@ -65,7 +65,13 @@ func newTemporalArith(op string, c *call) (Evaluator, error) {
 		return rows(func(e *env, o []operand) (func(int) (int64, error), error) {
 			a, b := reader[int64](o[0]), reader[int64](o[1])
 			z := conv(e)
-			return func(i int) (int64, error) { return addMonthsTo(a(i), sign*b(i), l.Nanos(), z), nil }, nil
+			return func(i int) (int64, error) {
+				v, ok := addMonthsChecked(a(i), sign*b(i), l.Nanos(), z)
+				if !ok {
+					return 0, fmt.Errorf("time overflow: %s %s %s does not fit %s", o[0].text(i), op, o[1].text(i), c.result.WithNull(true))
+				}
+				return v, nil
+			}, nil
 		})(c)
 	case l.Kind == types.Date && r.Kind == types.IntervalDayTime:
 		// Whole days: a part of a day is cut.
@@ -113,6 +119,19 @@ func addMonthsTo(v, months int64, nanos bool, conv *types.ZoneConv) int64 {
 		v = v*1000 + sub
 	}
 	return v
+}
+
+// addMonthsChecked is addMonthsTo, and false where the result does not fit: an int64 of microseconds reaches 292,000 years from 1970, of nanoseconds 292.
+func addMonthsChecked(v, months int64, nanos bool, conv *types.ZoneConv) (int64, bool) {
+	unit, years := types.MicrosPerDay, int64(292_000)
+	if nanos {
+		unit, years = types.MicrosPerDay*1000, 292
+	}
+	year, _, _ := types.CivilFromDays(types.FloorDiv(v, unit))
+	if y := int64(year) + months/12 - 1970; y <= -years || y >= years {
+		return 0, false
+	}
+	return addMonthsTo(v, months, nanos, conv), true
 }
 
 // unitMicros has the lengths of the units of fixed length.
@@ -239,7 +258,11 @@ func init() {
 					case types.Time:
 						return v(i), nil
 					}
-					return addMonthsTo(v(i), m, t.Nanos(), conv), nil
+					x, ok := addMonthsChecked(v(i), m, t.Nanos(), conv)
+					if !ok {
+						return 0, fail(i)
+					}
+					return x, nil
 				}, nil
 			}
 			us := unitMicros[unit]
