@@ -278,8 +278,9 @@ func (c *converter) aggregate(a *logical.Aggregate, final bool) (physical.Node, 
 			emit = nil
 		}
 		if a.Late != nil {
-			if in.Props().Changelog != physical.Append {
-				return nil, bind.Unsupported(a.Pos, "the hint LATE_ROWS over rows that are taken back (a changelog)")
+			if in.Props().Changelog != physical.Append && !a.Late.Kind {
+				return nil, logical.ErrorAt(a.Late.Pos, logical.CodeHint, "declare late_kind STRING, which gets +I, -U, +U or -D",
+					"the rows of this input may be taken back (a changelog), and the table of late rows does not say which are: it has no column 'late_kind'")
 			}
 			in = c.single(in) // the late rows of one place have an order
 		}

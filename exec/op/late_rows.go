@@ -19,12 +19,13 @@ type LateRowsConfig struct {
 	Columns    []int
 	// Operator is the name for late_operator.
 	Operator string
-	// Schema is that of the output: Columns, then late_operator STRING, late_watermark and late_window_end TIMESTAMP, late_by BIGINT.
+	// Schema is that of the output: Columns, then late_operator STRING, late_watermark and late_window_end TIMESTAMP, late_by BIGINT, late_kind STRING.
 	Schema types.Schema
 }
 
 // LateRows turns late rows into what a table can keep: for each row its columns, which operator dropped it, the watermark before it, the end of its last
-// window (both on the wall clock of the session zone, as window_end is) and by how many milliseconds it was behind that watermark.
+// window (both on the wall clock of the session zone, as window_end is) and by how many milliseconds it was behind that watermark,
+// and its kind: what comes out are added rows, also for late rows that take others back.
 type LateRows struct {
 	exec.Base
 	cfg    LateRowsConfig
@@ -65,13 +66,16 @@ func (o *LateRows) ProcessBatch(_ context.Context, _ int, b stream.Batch, out ex
 	defer end.Release()
 	by := array.NewInt64Builder(o.env.Allocator)
 	defer by.Release()
+	kind := array.NewStringBuilder(o.env.Allocator)
+	defer kind.Release()
 	for _, r := range all {
 		name.Append(o.cfg.Operator)
 		wm.Append(arrow.Timestamp(o.w.wall(marks[r])))
 		end.Append(arrow.Timestamp(ends[r]))
 		by.Append((marks[r] - event[r]) / types.MicrosPerMilli)
+		kind.Append(b.Kind(int(r)).String())
 	}
-	cols = append(cols, name.NewArray(), wm.NewArray(), end.NewArray(), by.NewArray())
+	cols = append(cols, name.NewArray(), wm.NewArray(), end.NewArray(), by.NewArray(), kind.NewArray())
 	return out.Emit(stream.Batch{Record: newRecord(o.schema, cols, n)})
 }
 

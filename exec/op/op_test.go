@@ -304,7 +304,7 @@ func operators(t *testing.T) map[string]optest.Operator {
 	ops["limit 2 offset 1"] = single(func() exec.Operator { return op.NewLimit(2, 1) }, kv, kv, -1)
 	ops["offset 2"] = single(func() exec.Operator { return op.NewLimit(-1, 2) }, kv, kv, -1)
 	lateIn, lateOut := cols("ts", ts3, "k", str, "late_watermark", bigint, "late_window_end", bigint), cols("k", str, "late_operator", str, "late_watermark", ts3,
-		"late_window_end", ts3, "late_by", bigint)
+		"late_window_end", ts3, "late_by", bigint, "late_kind", str)
 	ops["late rows"] = single(func() exec.Operator {
 		return op.NewLateRows(op.LateRowsConfig{Window: op.Window{Kind: op.Tumble, Size: 10 * second, Step: 10 * second, Precision: 3}, Columns: []int{1},
 			Operator: "tens", Schema: lateOut})

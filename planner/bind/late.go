@@ -85,7 +85,7 @@ func (g *groupBinder) lateRows(a *logical.Aggregate, l *lateTable) (*logical.Lat
 	case a.Window.Proctime:
 		return nil, logical.Errorf(l.hint, logical.CodeHint, "", "the hint LATE_ROWS is of no use here: no row is late for windows of processing time")
 	}
-	late, in := &logical.Late{Rows: &logical.LateRows{}}, a.In.Schema()
+	late, in := &logical.Late{Rows: &logical.LateRows{}, Pos: g.sb.b.pos(&l.hint.Args[0])}, a.In.Schema()
 	at := map[int]int{}
 	for _, k := range l.from {
 		if _, known := at[k]; k < 0 || known {
@@ -104,7 +104,9 @@ func (g *groupBinder) lateRows(a *logical.Aggregate, l *lateTable) (*logical.Lat
 		if k >= 0 {
 			k = at[k]
 		} else {
-			k = first + added.Index(l.table.Columns[c].Name)
+			name := l.table.Columns[c].Name
+			k = first + added.Index(name)
+			late.Kind = late.Kind || name == logical.LateKind
 		}
 		x, err := g.sb.b.keep(&l.hint.Args[0], l.table, c, logical.NewColumn(late.Rows.Columns, k), "late rows")
 		if err != nil {

@@ -1,11 +1,17 @@
 package logical
 
-import "github.com/weir-sql/weir/types"
+import (
+	"github.com/weir-sql/weir/parser/ast"
+	"github.com/weir-sql/weir/types"
+)
 
 // Late says what a LATE_ROWS hint wants of a window aggregate: the rows that it drops as late go into a table.
 type Late struct {
 	// Columns are the columns of the aggregate's input that are kept.
 	Columns []int
+	// Kind says that the table takes late_kind, Pos is the place of the table's name in the hint.
+	Kind bool
+	Pos  ast.Pos
 	// Sink takes them: its plan ends in Rows.
 	Sink *Sink
 	Rows *LateRows
@@ -17,13 +23,14 @@ const (
 	LateWatermark = "late_watermark"
 	LateWindowEnd = "late_window_end"
 	LateBy        = "late_by"
+	LateKind      = "late_kind"
 )
 
 // LateColumns are the added columns, in order, of a window with the given precision.
 func LateColumns(precision int) types.Schema {
 	ts := types.TimestampOf(precision).NotNull()
 	return types.Schema{{Name: LateOperator, Type: types.StringType.NotNull()}, {Name: LateWatermark, Type: ts}, {Name: LateWindowEnd, Type: ts},
-		{Name: LateBy, Type: types.BigIntType.NotNull()}}
+		{Name: LateBy, Type: types.BigIntType.NotNull()}, {Name: LateKind, Type: types.StringType.NotNull()}}
 }
 
 // LateRows is the rows that a window aggregate drops as late; it has no inputs, since it hangs on the aggregate's side.
