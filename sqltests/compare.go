@@ -1,6 +1,7 @@
 package sqltests
 
 import (
+	"cmp"
 	"crypto/md5"
 	"encoding/hex"
 	"fmt"
@@ -148,12 +149,13 @@ func compareRendered(rows [][]string, columns int, sortmode string, want []strin
 		}
 	}
 	// One value a line, or one row a line: told apart by the number of lines.
-	if columns > 1 && len(want) == len(values) && len(rows) != len(want) || columns == 1 || sortmode == "valuesort" {
-		exp := append([]string(nil), want...)
-		switch sortmode {
-		case "valuesort":
+	if columns > 1 && len(want) == len(unfold(values)) && len(unfold(lines(rows, "\t"))) != len(want) || columns == 1 || sortmode == "valuesort" {
+		exp, got := append([]string(nil), want...), unfold(values)
+		switch {
+		case sortmode == "valuesort", sortmode == "rowsort" && columns == 1:
 			sort.Strings(exp)
-		case "rowsort":
+			sort.Strings(got)
+		case sortmode == "rowsort":
 			if columns > 0 && len(exp)%columns == 0 {
 				var g [][]string
 				for i := 0; i < len(exp); i += columns {
@@ -163,7 +165,7 @@ func compareRendered(rows [][]string, columns int, sortmode string, want []strin
 				exp = flatten(g)
 			}
 		}
-		return diffLines(exp, values, columns == 1)
+		return diffLines(exp, got, columns == 1)
 	}
 	tab := false
 	for _, w := range want {
@@ -174,11 +176,27 @@ func compareRendered(rows [][]string, columns int, sortmode string, want []strin
 		sep = "\t"
 	}
 	exp, got := append([]string(nil), want...), lines(rows, sep)
+	got = unfold(got)
 	if sortmode == "rowsort" {
 		sort.Strings(exp)
 		sort.Strings(got)
 	}
 	return diffLines(exp, got, !tab)
+}
+
+// unfold gives values of several lines a line each, as they stand in a block; an empty one, which would end it, is (empty).
+func unfold(values []string) []string {
+	var out []string
+	for _, v := range values {
+		if !strings.Contains(v, "\n") {
+			out = append(out, v)
+			continue
+		}
+		for _, l := range strings.Split(v, "\n") {
+			out = append(out, cmp.Or(l, "(empty)"))
+		}
+	}
+	return out
 }
 
 func lines(rows [][]string, sep string) []string {

@@ -24,9 +24,9 @@ func rewriteQuery(rows [][]Cell, letters, sortmode string, m Mode, before []stri
 	}
 	if sortmode == "valuesort" {
 		sort.Strings(values)
-		return values
+		return unfold(values)
 	}
-	return lines(rendered, "\t")
+	return unfold(lines(rendered, "\t"))
 }
 
 // applyRewrites puts new expected blocks into a file, from its end to its start.
