@@ -238,7 +238,7 @@ func diagnose(st standing, m *recall) cause {
 		}
 		c := st.counters[st.starved]
 		return cause{key: "starved " + st.starved, usual: true,
-			text: fmt.Sprintf("%s has taken %d %s and given none (EXPLAIN shows what it does)", st.starved, c[exec.RowsIn], pluralOf(c[exec.RowsIn], "row"))}
+			text: fmt.Sprintf("%s has taken %s and given none (EXPLAIN shows what it does)", st.starved, types.Count(c[exec.RowsIn], "row"))}
 	}
 	first := openWindow{closesAt: stream.MaxTime}
 	for _, w := range st.windows {
@@ -248,8 +248,8 @@ func diagnose(st standing, m *recall) cause {
 	}
 	if first.operator == "" {
 		if st.late > 0 {
-			return cause{key: "late", text: fmt.Sprintf("%d %s too late for their windows (SHOW LATE ROWS), and none is in an open one: %s", st.late,
-				pluralOf2(st.late, "row was", "rows were"), lateCure(st))}
+			return cause{key: "late", text: fmt.Sprintf("%s came too late for the windows (SHOW LATE ROWS), and none is in an open one: %s",
+				types.Count(st.late, "row"), lateCure(st))}
 		}
 		return cause{key: "no window", usual: true, text: fmt.Sprintf("no row has come as far as the windows of %s", st.windows[0].operator)}
 	}
@@ -343,13 +343,4 @@ func splitCause(st standing, m *recall, s SplitWatermark, closesAt stream.Time) 
 		c.text += "; if one row ran ahead, 'scan.watermark.max-future' = '5 min' keeps the next one from doing so"
 	}
 	return c
-}
-
-func pluralOf(n int64, word string) string { return pluralOf2(n, word, word+"s") }
-
-func pluralOf2(n int64, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
 }

@@ -188,7 +188,7 @@ func TestStallLateRows(t *testing.T) {
 func TestStallAllLate(t *testing.T) {
 	s := stall(t, ddl("ts", ""), strings.Replace(fmt.Sprintf(tens, "t"), "TABLE t", "(SELECT ts FROM t WHERE u = 'b')", 1))
 	s.input("t", 0, "a,2024-05-01 12:00:00", "b,2024-05-01 10:00:01", "b,2024-05-01 10:00:02")
-	s.says("all late", long, "2 rows were too late for their windows (SHOW LATE ROWS), and none is in an open one: the watermark of table",
+	s.says("all late", long, "2 rows came too late for the windows (SHOW LATE ROWS), and none is in an open one: the watermark of table",
 		"is ahead of processing time, a row from the future may have moved it there; 'scan.watermark.max-future'")
 }
 

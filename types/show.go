@@ -64,9 +64,9 @@ func Article(name string) string {
 }
 
 // Count gives a number of things: 1 column, 2 columns.
-func Count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
+func Count[N int | int64](n N, thing string) string {
+	if n != 1 {
+		thing += "s"
 	}
-	return strconv.Itoa(n) + " " + thing + "s"
+	return strconv.FormatInt(int64(n), 10) + " " + thing
 }

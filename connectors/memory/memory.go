@@ -3,9 +3,9 @@
 // Source. Delivery: exactly once. Ordering: insertion order; a row that was updated keeps its place. A scan is bounded and sees the rows that were committed
 // when it started. Replay: within the process, as long as the scan's job lives. Position: the number of the next row of the scan.
 //
-// Sink. Delivery: exactly once within the process; rows are visible from Commit on: when the job has ended, and behind each of its checkpoints. Ordering: as written. It takes every kind of change: with a PRIMARY KEY
-// the last row of a key counts; without one an update or a delete takes out an equal row. A change of a row that is not there is counted as
-// unmatched_retractions and takes out nothing.
+// Sink. Delivery: exactly once within the process; rows are visible from Commit on: when the job has ended, and behind each of its checkpoints.
+// Ordering: as written. It takes every kind of change: with a PRIMARY KEY the last row of a key counts; without one an update or a delete takes out an equal
+// row. A change of a row that is not there is counted as unmatched_retractions and takes out nothing.
 package memory
 
 import (

@@ -12,7 +12,8 @@ func init() {
 	define("IN", newIn)
 }
 
-// newIn is x IN (a, b, ...); all have one type, but for the digits of DECIMALs. A list of constants becomes a set; others are compared one after the other, as far as is needed.
+// newIn is x IN (a, b, ...); all have one type, but for the digits of DECIMALs. A list of constants becomes a set; others are compared one
+// after the other, as far as is needed.
 func newIn(c *call) (Evaluator, error) {
 	list := c.args[1:]
 	e := &inEval{call: c}

@@ -24,8 +24,8 @@ type LateRowsConfig struct {
 }
 
 // LateRows turns late rows into what a table can keep: for each row its columns, which operator dropped it, the watermark before it, the end of its last
-// window (both on the wall clock of the session zone, as window_end is) and by how many milliseconds it was behind that watermark,
-// and its kind: what comes out are added rows, also for late rows that take others back.
+// window (both on the wall clock of the session zone, as window_end is) and by how many milliseconds it was behind that watermark, and its
+// kind: what comes out are added rows, also for late rows that take others back.
 type LateRows struct {
 	exec.Base
 	cfg    LateRowsConfig

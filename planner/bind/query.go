@@ -1,7 +1,6 @@
 package bind
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -191,16 +190,9 @@ func ordinal(x ast.Expr, columns int, clause string) (int, error) {
 	}
 	n, err := strconv.Atoi(lit.Value)
 	if err != nil || n < 1 || n > columns {
-		return 0, logical.Errorf(x, logical.CodeOrdinal, plural(columns), "%s %s: there is no such column", clause, lit.Value)
+		return 0, logical.Errorf(x, logical.CodeOrdinal, "the query has "+types.Count(columns, "column"), "%s %s: there is no such column", clause, lit.Value)
 	}
 	return n - 1, nil
-}
-
-func plural(columns int) string {
-	if columns == 1 {
-		return "there is one column"
-	}
-	return fmt.Sprintf("there are %d columns", columns)
 }
 
 // limit puts LIMIT and OFFSET over a plan.

@@ -1,6 +1,6 @@
 // Package avro has the format 'avro'. In a message a record stands alone, in Avro's binary encoding: its schema is made of the table's columns, as Flink
-// makes it, and must be the writer's; or in Avro's JSON encoding, of the same schema. A file is one of Avro's container files: it has its writer's schema in it, whose fields are matched to columns by
-// name and with case; fields that are no column are skipped, columns that are no field are NULL.
+// makes it, and must be the writer's; or in Avro's JSON encoding, of the same schema. A file is one of Avro's container files: it has its writer's schema
+// in it, whose fields are matched to columns by name and with case; fields that are no column are skipped, columns that are no field are NULL.
 //
 // Where columns are inferred, they are those of the schema in the file: timestamps and local timestamps are TIMESTAMP, an enum is a STRING, a logical type that
 // SQL does not have (a time of microseconds, say) is what it is based on; a field that may have several types is an error.
