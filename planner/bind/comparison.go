@@ -46,6 +46,13 @@ func (b *Binder) inList(e *ast.InList, s *scope) (logical.Expr, error) {
 	if !rows {
 		return b.function(e, s, "IN", nil, append([]ast.Expr{e.X}, e.List...)...)
 	}
+	row, err := b.expr(e.X, s)
+	if err != nil {
+		return nil, err
+	}
+	if c := logical.Volatile(row); c != nil && len(e.List) > 1 { // each comparison would have another value of it
+		return nil, logical.ErrorAt(c.Pos, "WEIR-1526", "compute it in a subquery in FROM", "%s in a row before IN is not supported yet: it gives another value for each row of the list", c.Name)
+	}
 	var all logical.Expr
 	for _, y := range e.List {
 		var x logical.Expr
